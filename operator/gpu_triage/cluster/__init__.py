@@ -1,0 +1,1 @@
+"""What we know now: the only mutable picture; no I/O."""

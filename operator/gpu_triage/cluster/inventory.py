@@ -1,0 +1,117 @@
+"""What we know of the cluster now: the only mutable picture, filled by watches, lists or files."""
+
+from gpu_triage.core.causes import Detail
+from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.picture import Picture, add
+from gpu_triage.core.rules import Rules
+
+
+class Inventory:
+    """Nodes, pods and DeviceClasses, kept so that the classifier can be asked at any moment.
+
+    Every change returns whether anything that an answer rests on is different now: heartbeats and
+    other churn change nothing.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.pods: dict[str, PodFacts] = {}
+        """Every pod that was put in, by uid."""
+        self._nodes: dict[str, NodeFacts] = {}
+        self._holders: dict[str, dict[str, PodFacts]] = {}
+        self._used: dict[str, dict[str, int]] = {}
+        self._nominated: dict[str, dict[str, PodFacts]] = {}
+        self._served: dict[str, str] = {}
+        self._classes: dict[str, str] = {}
+        self._unread: dict[str, Detail] = {}
+        self.picture = Picture(
+            rules,
+            self._nodes,
+            self._holders,
+            self._used,
+            self._nominated,
+            self._classes,
+            self._unread,
+        )
+
+    def waiting(self) -> list[PodFacts]:
+        """Pods that ask for GPUs and are not placed, oldest first."""
+        found = [pod for pod in self.pods.values() if pod.pending]
+        return sorted(found, key=lambda pod: (pod.created or 0.0, pod.namespace, pod.name))
+
+    def put_node(self, node: NodeFacts) -> bool:
+        """Takes a node as it is now."""
+        changed = self._nodes.get(node.name) != node
+        self._nodes[node.name] = node
+        return changed
+
+    def drop_node(self, name: str) -> bool:
+        """Forgets a node; pods that are still on it count again if it comes back."""
+        return self._nodes.pop(name, None) is not None
+
+    def put_pod(self, pod: PodFacts) -> bool:
+        """Takes a pod as it is now."""
+        before = self.pods.get(pod.uid)
+        if before == pod:
+            return False
+        if before is not None:
+            self._unhold(before)
+        self.pods[pod.uid] = pod
+        self._hold(pod)
+        return True
+
+    def drop_pod(self, uid: str) -> bool:
+        """Forgets a pod; what it held is free."""
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return False
+        self._unhold(pod)
+        return True
+
+    def put_class(self, name: str, resource: str) -> bool:
+        """Takes a DeviceClass that serves an extended resource; an empty resource serves none."""
+        if not resource:
+            return self.drop_class(name)
+        changed = self._served.get(name) != resource
+        self._served[name] = resource
+        self._reclass()
+        return changed
+
+    def drop_class(self, name: str) -> bool:
+        """Forgets a DeviceClass."""
+        known = self._served.pop(name, None) is not None
+        self._reclass()
+        return known
+
+    def mark_unread(self, kind: str, why: Detail) -> bool:
+        """Says that objects of a kind could not be read: words that rest on them are unknown."""
+        changed = self._unread.get(kind) is not why
+        self._unread[kind] = why
+        return changed
+
+    def mark_read(self, kind: str) -> bool:
+        """Says that all objects of a kind have been read."""
+        return self._unread.pop(kind, None) is not None
+
+    def _reclass(self) -> None:
+        """Several classes may serve one resource: it is served while one of them does."""
+        self._classes.clear()
+        self._classes.update({resource: name for name, resource in sorted(self._served.items())})
+
+    def _hold(self, pod: PodFacts) -> None:
+        if pod.ended or not pod.shape.request:
+            return
+        if pod.node:
+            self._holders.setdefault(pod.node, {})[pod.uid] = pod
+            self._used[pod.node] = add({}, self._holders[pod.node].values())
+        elif pod.nominated:
+            self._nominated.setdefault(pod.nominated, {})[pod.uid] = pod
+
+    def _unhold(self, pod: PodFacts) -> None:
+        held = self._holders.get(pod.node)
+        if held is not None and held.pop(pod.uid, None) is not None:
+            self._used[pod.node] = add({}, held.values())
+            if not held:
+                del self._holders[pod.node], self._used[pod.node]
+        nominated = self._nominated.get(pod.nominated)
+        if nominated is not None and nominated.pop(pod.uid, None) is not None and not nominated:
+            del self._nominated[pod.nominated]

@@ -1,0 +1,1 @@
+"""The rules: values in, verdict out. Pure."""

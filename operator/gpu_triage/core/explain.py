@@ -1,0 +1,219 @@
+"""One or two sentences for a verdict: numbers, names, the nearest node.
+
+What is published is read by anyone who may read the pod, so pods are named only if they are of the
+pod's own namespace; others are counted.
+"""
+
+from collections import Counter
+
+from gpu_triage.core.causes import Cause, Detail
+from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
+from gpu_triage.core.mismatch import label_mismatch
+from gpu_triage.core.obstacles import is_lost, is_starting
+from gpu_triage.core.reasons import free_of, taint_reason
+from gpu_triage.core.shortage import exhausted
+from gpu_triage.core.survey import Survey, Verdict
+from gpu_triage.core.wording import amounts, count_of, cut, listing, names
+
+
+def message(verdict: Verdict, now: float) -> str:
+    """What the verdict says, in at most 512 characters."""
+    return cut(_sentence(verdict, now))
+
+
+def _sentence(verdict: Verdict, now: float) -> str:
+    pod, seen = verdict.pod, verdict.survey
+    match verdict.cause:
+        case Cause.NO_REQUEST:
+            return _no_request(verdict)
+        case Cause.OK:
+            return _placed(pod, verdict.detail)
+        case Cause.GATED:
+            gates = listing(list(pod.gates))
+            noun = "gate" if len(pod.gates) == 1 else "gates"
+            return f"Held by scheduling {noun} {gates}: no scheduler looks at it yet."
+        case Cause.UNKNOWN:
+            return _unknown(verdict)
+        case Cause.NOT_GPU:
+            return _not_gpu(verdict)
+    assert seen is not None  # the words that remain come from a look at the nodes
+    if verdict.detail is Detail.NO_NODES:
+        return f"Needs {amounts(pod.request)}; the cluster has no node."
+    return _of_nodes(verdict.cause, verdict.detail, seen) + _hope(verdict.detail, seen, now)
+
+
+def _of_nodes(cause: Cause, detail: Detail, seen: Survey) -> str:
+    match cause:
+        case Cause.LABEL_MISMATCH:
+            return label_mismatch(seen)
+        case Cause.TAINT:
+            return _taint(seen)
+        case Cause.NO_GPU_NODE:
+            return _no_gpu_node(detail, seen)
+        case Cause.ALLOCATABLE_ZERO:
+            return _allocatable_zero(seen)
+        case _:
+            return exhausted(detail, seen)
+
+
+def _hope(detail: Detail, seen: Survey, now: float) -> str:
+    """What is on its way, or would help if it came back."""
+    match detail:
+        case Detail.SCALING_UP:
+            return f" An autoscaler makes node {seen.pod.nominated} for it."
+        case Detail.NODE_STARTING:
+            starting = [node.name for node in seen.nodes(0) if is_starting(seen, node, now)]
+            verb = "is" if len(starting) == 1 else "are"
+            return f" {listing(starting)} {verb} starting."
+        case Detail.NODES_LOST:
+            lost = next(node for node in seen.nodes(LABEL) if is_lost(seen, node))
+            why = taint_reason(seen, lost)
+            why = f"is {why}" if why else "has lost its GPUs or never offered them"
+            return f" {lost.name} could take it, but {why}."
+    return ""
+
+
+def _no_request(verdict: Verdict) -> str:
+    evidence = verdict.pod.intent.evidence if verdict.pod.intent is not None else ""
+    match verdict.detail:
+        case Detail.LOOKALIKE_NAME:
+            return f"Asks for {evidence}, which is no GPU resource name that is looked for here."
+        case Detail.RESOURCE_CLAIM:
+            return (
+                f"Asks for no GPU resource, but by ResourceClaim {evidence}:"
+                " that claim's status tells."
+            )
+        case Detail.VENDOR_ANNOTATION:
+            return (
+                f"Asks for no GPU resource; annotation {evidence} is read by its own scheduler"
+                f" only ({verdict.pod.scheduler})."
+            )
+        case Detail.INTENT_ONLY:
+            return f"Asks for no GPU: it {evidence}, but no container requests one."
+    return "Asks for no GPU: no container requests one."
+
+
+def _placed(pod: PodFacts, detail: Detail) -> str:
+    match detail:
+        case Detail.REJECTED:
+            return f"Placed on {pod.node}, whose kubelet refused it: {pod.reason}."
+        case Detail.ENDED:
+            return f"Was placed on {pod.node} and has ended: {pod.phase}."
+        case Detail.STARTING:
+            waits = f" ({pod.waiting})" if pod.waiting else ""
+            return f"Placed on {pod.node}; not all of its containers have started{waits}."
+    return f"Runs on {pod.node} with {amounts(pod.request)}."
+
+
+def _unknown(verdict: Verdict) -> str:
+    kinds = names(verdict.unread)
+    match verdict.detail:
+        case Detail.FORBIDDEN:
+            return f"Cannot be told: reading {kinds} is forbidden (verb list, all namespaces)."
+        case Detail.NOT_SYNCED:
+            return f"Cannot be told yet: {kinds} have not been read."
+    assert verdict.survey is not None  # only a look at the nodes finds some left to DRA
+    mapped = [name for name in verdict.survey.resources() if name in verdict.survey.picture.classes]
+    classes = sorted({verdict.survey.picture.classes[name] for name in mapped})
+    every = LABEL | TOLERATED | OFFERS | ALLOCATABLE | FREE
+    left = len(verdict.survey.nodes(every))
+    return (
+        f"Cannot be told: {names(mapped)} is served by DeviceClass {listing(classes)}, and Dynamic"
+        f" Resource Allocation decides on {count_of(left, 'node')}."
+    )
+
+
+def _not_gpu(verdict: Verdict) -> str:
+    pod = verdict.pod
+    if verdict.detail is Detail.ENDED:
+        return f"Ended without being placed: {pod.phase}{': ' if pod.reason else ''}{pod.reason}."
+    if verdict.detail is Detail.TERMINATING or verdict.survey is None:
+        return "Is being deleted."
+    seen = verdict.survey
+    fitting = seen.nodes(LABEL | TOLERATED | OFFERS | ALLOCATABLE | FREE)
+    best = _best(seen, fitting)
+    there = f"{best.name} has {free_of(seen, best)}" + (
+        f" (one of {len(fitting)} nodes that fit)" if len(fitting) > 1 else ""
+    )
+    match verdict.detail:
+        case Detail.OTHER_SCHEDULER:
+            return f"GPUs are not the cause: {there}. It waits for scheduler {pod.scheduler}."
+        case Detail.NOT_TRIED:
+            return f"GPUs are not the cause: {there}. No scheduler has tried it yet."
+    says = f" The scheduler says: {pod.scheduler_says}" if pod.scheduler_says else ""
+    return f"GPUs are not the cause: {there}.{says}"
+
+
+def _taint(seen: Survey) -> str:
+    candidates = seen.candidates()
+    groups = Counter(taint_reason(seen, node) for node in candidates)
+    parts = [f"{n} {'is' if n == 1 else 'are'} {reason}" for reason, n in groups.most_common()]
+    usable = [node for node in candidates if seen.codes[node.name] & ALLOCATABLE]
+    best = _best(seen, usable) if usable else None
+    wanted = amounts(seen.pod.request)
+    verb = "matches" if len(candidates) == 1 else "match"
+    named = f" ({candidates[0].name})" if len(candidates) == 1 else ""
+    whole = f"{count_of(len(candidates), 'node')}{named} {verb} and none is tolerated"
+    if best is None:
+        return f"No matching node has a usable GPU for {wanted}; {whole}: {listing(parts)}."
+    nearest = f"Nearest: {best.name} has {free_of(seen, best)}."
+    return f"Needs {wanted}; {whole}: {listing(parts)}. {nearest}"
+
+
+def _no_gpu_node(detail: Detail, seen: Survey) -> str:
+    candidates = seen.candidates(TOLERATED)
+    every = len(candidates) == len(seen.codes)
+    whose = "the cluster's " if every else ""
+    what = "node" if every else "matching node"
+    wanted = names(seen.resources())
+    if len(candidates) == 1:
+        sentence = f"{candidates[0].name}, the only {what}, does not offer {wanted}"
+    else:
+        sentence = f"None of {whose}{count_of(len(candidates), what)} offers {wanted}"
+    match detail:
+        case Detail.PLUGIN_MISSING:
+            bare = [node.name for node in candidates if node.gpu_label and not node.living()]
+            verb = (
+                "carries a GPU label and offers" if len(bare) == 1 else "carry GPU labels and offer"
+            )
+            return f"{sentence}; {listing(bare)} {verb} no GPU: look at the device plugin there."
+        case Detail.OTHER_RESOURCE_NAME:
+            node = next(node for node in candidates if node.living())
+            offer = {name: node.allocatable.get(name, 0) for name in node.living()}
+            return f"{sentence}; {node.name} offers {amounts(offer)} instead."
+        case Detail.SELECTOR_EXCLUDES_GPU_NODES:
+            others = seen.nodes(OFFERS, without=LABEL)
+            best = _best(seen, others)
+            return (
+                f"{sentence}; {count_of(len(others), 'node')} that the pod's selector excludes"
+                f" {'does' if len(others) == 1 else 'do'}: {best.name} has {free_of(seen, best)}."
+            )
+        case Detail.NEVER_ADVERTISED:
+            nodes = seen.picture.nodes.values()
+            known = sorted({name for node in nodes for name in (*node.capacity, *node.allocatable)})
+            return f"{sentence}; the cluster knows {names(known)}."
+        case Detail.NOT_ADVERTISED:
+            return f"{sentence}, and no node of the cluster any other GPU."
+    return f"{sentence}."
+
+
+def _allocatable_zero(seen: Survey) -> str:
+    candidates = seen.candidates(TOLERATED | OFFERS)
+    parts = []
+    for node in candidates:
+        for resource in seen.resources():
+            if node.allocatable.get(resource, 0) <= 0:
+                had = node.capacity.get(resource, 0)
+                parts.append(
+                    f"{node.name} has capacity {had} and allocatable 0: no device is healthy"
+                    if had
+                    else f"{node.name} reports 0 of 0: its device plugin is gone"
+                )
+    return f"Needs {amounts(seen.pod.request)}; {listing(parts, noun='node')}."
+
+
+def _best(seen: Survey, nodes: list[NodeFacts]) -> NodeFacts:
+    """The node with most left of what the pod asks for first; by name when equal."""
+    first = seen.pod.shape.request[0][0]
+    return max(nodes, key=lambda node: seen.free(node, first))

@@ -1,0 +1,63 @@
+"""The cluster as the classifier sees it: read here, changed only by its owner in ``cluster``."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from gpu_triage.core.causes import Detail
+from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.rules import Rules
+
+NOTHING: Mapping[str, int] = {}
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """All that an answer can rest on.
+
+    ``unread`` names the kinds (``nodes``, ``pods``, ``deviceclasses``) that could not be read, and
+    why: what stands here of them is then not to be trusted.
+    """
+
+    rules: Rules
+    nodes: Mapping[str, NodeFacts]
+    holders: Mapping[str, Mapping[str, PodFacts]]
+    """Pods that are placed, have not ended and hold GPUs; by node, then uid."""
+    used: Mapping[str, Mapping[str, int]]
+    """What the holders hold; by node, then resource."""
+    nominated: Mapping[str, Mapping[str, PodFacts]]
+    """Pods that wait and are nominated to a node; by node, then uid."""
+    classes: Mapping[str, str]
+    """GPU resources that Dynamic Resource Allocation serves, and the DeviceClass of each."""
+    unread: Mapping[str, Detail]
+
+    def used_on(self, node: str) -> Mapping[str, int]:
+        """GPUs that placed pods hold on a node, by resource."""
+        return self.used.get(node, NOTHING)
+
+    def reserved_for_others(self, pod: PodFacts, node: str) -> list[PodFacts]:
+        """The nominated pods that the scheduler lets go before this one on a node.
+
+        Source: ``addGENominatedPods`` in kube-scheduler: pods of the same scheduler with an equal
+        or higher priority; a pod's own nomination never stands in its way.
+        """
+        return [
+            other
+            for uid, other in self.nominated.get(node, {}).items()
+            if uid != pod.uid
+            and other.priority >= pod.priority
+            and self.rules.same_scheduler(other.scheduler, pod.scheduler)
+        ]
+
+    def taken_from(self, pod: PodFacts, node: str) -> Mapping[str, int]:
+        """What is not free for this pod on a node: used, or reserved for others."""
+        others = self.reserved_for_others(pod, node)
+        return add(self.used_on(node), others) if others else self.used_on(node)
+
+
+def add(amounts: Mapping[str, int], pods: Iterable[PodFacts]) -> dict[str, int]:
+    """Amounts by resource, and what these pods ask for on top."""
+    total = dict(amounts)
+    for pod in pods:
+        for resource, n in pod.shape.request:
+            total[resource] = total.get(resource, 0) + n
+    return total

@@ -1,0 +1,68 @@
+"""What counts as a GPU: the settings that the classifier takes, with their defaults.
+
+Patterns are globs over whole names (``nvidia.com/mig-*``), case-sensitive.
+"""
+
+import fnmatch
+import re
+from functools import lru_cache
+
+import msgspec
+
+DOMAIN = "gpu-triage.io"
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """Settings of the classifier; the same for the operator and the CLI."""
+
+    resources: tuple[str, ...] = ("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*")
+    """Extended resource names that are GPUs."""
+    node_labels: tuple[str, ...] = (
+        "nvidia.com/gpu.*",
+        "feature.node.kubernetes.io/pci-10de*",
+        "cloud.google.com/gke-accelerator",
+        "karpenter.k8s.aws/instance-gpu-*",
+    )
+    """Label keys by which a node is known to have GPUs, whether or not it offers them."""
+    startup_taints: tuple[str, ...] = (
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "karpenter.sh/unregistered",
+        "node.cilium.io/agent-not-ready",
+        "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready",
+        "startup-taint.cluster-autoscaler.kubernetes.io/*",
+        "ignore-taint.cluster-autoscaler.kubernetes.io/*",
+    )
+    """Taint keys that a node carries while it starts."""
+    kube_schedulers: tuple[str, ...] = ("default-scheduler",)
+    """Scheduler names that are profiles of one kube-scheduler."""
+    domain: str = DOMAIN
+    """Prefix of the annotation keys."""
+    node_starting_seconds: float = 900
+    """How long a young node counts as starting."""
+
+    def is_gpu(self, resource: str) -> bool:
+        """Whether a resource name is a GPU's."""
+        return _matches(self.resources, resource)
+
+    def is_gpu_label(self, key: str) -> bool:
+        """Whether a node's label key tells of GPUs."""
+        return _matches(self.node_labels, key)
+
+    def is_startup_taint(self, key: str) -> bool:
+        """Whether a taint key is one of those that a starting node carries."""
+        return _matches(self.startup_taints, key)
+
+    def same_scheduler(self, one: str, other: str) -> bool:
+        """Whether two scheduler names belong to one scheduler, which honours its nominations."""
+        return one == other or (one in self.kube_schedulers and other in self.kube_schedulers)
+
+
+@lru_cache(maxsize=16)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns) or r"(?!)")
+
+
+@lru_cache(maxsize=65536)
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return _compiled(patterns).match(name) is not None

@@ -1,0 +1,72 @@
+"""One waiting pod held against every node: what detail and message are worked out from."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gpu_triage.core import fit
+from gpu_triage.core.causes import Cause, Detail
+from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.funnel import Funnel, funnel, passes_through
+from gpu_triage.core.picture import Picture
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """A pod, the cluster, and the code of every node for this pod."""
+
+    pod: PodFacts
+    picture: Picture
+    codes: dict[str, int]
+    counts: Counter[int]
+
+    def nodes(self, needed: int, without: int = 0) -> list[NodeFacts]:
+        """Nodes whose code has all bits of ``needed`` and none of ``without``, by name."""
+        return [
+            self.picture.nodes[name]
+            for name, code in sorted(self.codes.items())
+            if code & needed == needed and not code & without
+        ]
+
+    def candidates(self, bits: int = 0) -> list[NodeFacts]:
+        """Nodes that remain candidates (step 2 of the semantics) and pass ``bits`` too, by name."""
+        return self.nodes(passes_through(self.counts) | bits)
+
+    def free(self, node: NodeFacts, resource: str) -> int:
+        """Devices left for this pod on a node; below 0 where more is held than is allocatable."""
+        taken = self.picture.taken_from(self.pod, node.name)
+        return node.allocatable.get(resource, 0) - taken.get(resource, 0)
+
+    def fits(self, amount: Callable[[str], int]) -> bool:
+        """Whether every resource that the pod asks for is covered by ``amount`` of it."""
+        return all(amount(resource) >= n for resource, n in self.pod.shape.request)
+
+    def resources(self) -> Iterator[str]:
+        """The resources that the pod asks for."""
+        return (resource for resource, _ in self.pod.shape.request)
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The answer for one pod."""
+
+    pod: PodFacts
+    cause: Cause
+    detail: Detail
+    survey: Survey | None = None
+    """None where the word needs no look at the nodes, or they could not be read."""
+    unread: tuple[str, ...] = ()
+    """The kinds of objects for lack of which the word is ``unknown``."""
+
+    @property
+    def funnel(self) -> Funnel | None:
+        """The remainders after each step, where nodes were looked at."""
+        return funnel(self.survey.counts) if self.survey is not None else None
+
+
+def survey(pod: PodFacts, picture: Picture) -> Survey:
+    """The code of every node for this pod, with what is reserved for others taken into account."""
+    codes = {
+        name: fit.node_code(pod.shape, node, picture.taken_from(pod, name), picture.classes)
+        for name, node in picture.nodes.items()
+    }
+    return Survey(pod, picture, codes, Counter(codes.values()))

