@@ -143,7 +143,9 @@ def test_an_empty_allocatable_map_means_as_capacity():
     ],
 )
 def test_a_zero_beside_a_living_sibling_is_no_offer(name, amount, plain, offered):
-    rules = Rules(resources=("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.*"))
+    rules = Rules(
+        resources=("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.*")
+    )
     resources = {name: amount} if name else {}
     if plain is not None:
         resources[GPU] = plain
@@ -214,8 +216,15 @@ def nominee(**more):
         (nominee(phase="Failed"), {}, False),
     ],
     ids=[
-        "same priority", "equal", "lower", "default above negative", "other scheduler",
-        "own other scheduler", "profile of one scheduler", "gated", "ended",
+        "same priority",
+        "equal",
+        "lower",
+        "default above negative",
+        "other scheduler",
+        "own other scheduler",
+        "profile of one scheduler",
+        "gated",
+        "ended",
     ],
 )
 def test_nominations_reserve_for_the_same_scheduler_at_equal_or_higher_priority(

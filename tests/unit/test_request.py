@@ -40,7 +40,11 @@ def init(amount, restart=None):
             [0], [(2, "Always"), (3, None)], None, 5, id="a plain one adds to sidecars before it"
         ),
         pytest.param(
-            [0], [(3, None), (2, "Always")], None, 3, id="a plain one does not add to later sidecars"
+            [0],
+            [(3, None), (2, "Always")],
+            None,
+            3,
+            id="a plain one does not add to later sidecars",
         ),
         pytest.param([0], [(1, "Always"), (1, "Always"), (1, None)], None, 3, id="sidecars add up"),
         pytest.param([1], [], "2", 3, id="overhead comes on top"),

@@ -379,7 +379,7 @@ VOCABULARY: dict[Cause, Word] = {
             ),
             Detail.NOT_SYNCED: _platform("not everything has been read yet", "Wait a moment."),
             Detail.DRA: Sense(
-                "Dynamic Resource Allocation decides, and its slices are not read",
+                "a driver of Dynamic Resource Allocation decides, and its slices are not read",
                 "Look at the pod's ResourceClaims.",
             ),
         },

@@ -147,55 +147,63 @@ def _not_gpu(verdict: Verdict) -> str:
 
 def _taint(seen: Survey) -> str:
     candidates = seen.candidates()
-    groups = Counter(taint_reason(seen, node) for node in candidates)
-    parts = [f"{n} {'is' if n == 1 else 'are'} {reason}" for reason, n in groups.most_common()]
     usable = [node for node in candidates if seen.codes[node.name] & ALLOCATABLE]
-    best = _best(seen, usable) if usable else None
     wanted = amounts(seen.pod.request)
-    verb = "matches" if len(candidates) == 1 else "match"
-    named = f" ({candidates[0].name})" if len(candidates) == 1 else ""
-    whole = f"{count_of(len(candidates), 'node')}{named} {verb} and none is tolerated"
-    if best is None:
-        return f"No matching node has a usable GPU for {wanted}; {whole}: {listing(parts)}."
-    nearest = f"Nearest: {best.name} has {free_of(seen, best)}."
-    return f"Needs {wanted}; {whole}: {listing(parts)}. {nearest}"
+    if len(candidates) == 1:
+        only = candidates[0]
+        stop = f"the only matching node, {only.name}, is {taint_reason(seen, only)}"
+        there = f"It has {free_of(seen, only)}." if usable else ""
+    else:
+        groups = Counter(taint_reason(seen, node) for node in candidates).most_common()
+        parts = [f"{n} {'is' if n == 1 else 'are'} {reason}" for reason, n in groups]
+        stop = f"{len(candidates)} nodes match and none is tolerated: {listing(parts)}"
+        best = _best(seen, usable) if usable else None
+        there = f"Nearest: {best.name} has {free_of(seen, best)}." if best is not None else ""
+    if not usable:
+        return f"No matching node has a usable GPU for {wanted}; {stop}."
+    return f"Needs {wanted}; {stop}. {there}"
 
 
 def _no_gpu_node(detail: Detail, seen: Survey) -> str:
     candidates = seen.candidates(TOLERATED)
-    every = len(candidates) == len(seen.codes)
-    whose = "the cluster's " if every else ""
-    what = "node" if every else "matching node"
-    wanted = names(seen.resources())
-    if len(candidates) == 1:
-        sentence = f"{candidates[0].name}, the only {what}, does not offer {wanted}"
-    else:
-        sentence = f"None of {whose}{count_of(len(candidates), what)} offers {wanted}"
+    sentence = _none_offers(seen, candidates)
     match detail:
         case Detail.PLUGIN_MISSING:
             bare = [node.name for node in candidates if node.gpu_label and not node.living()]
-            verb = (
-                "carries a GPU label and offers" if len(bare) == 1 else "carry GPU labels and offer"
-            )
-            return f"{sentence}; {listing(bare)} {verb} no GPU: look at the device plugin there."
+            if len(bare) == 1:
+                return f"{sentence}. {bare[0]} has a GPU by its labels: look at its device plugin."
+            have = f"{listing(bare)} have GPUs by their labels"
+            return f"{sentence}. {have}: look at the device plugin."
         case Detail.OTHER_RESOURCE_NAME:
             node = next(node for node in candidates if node.living())
             offer = {name: node.allocatable.get(name, 0) for name in node.living()}
-            return f"{sentence}; {node.name} offers {amounts(offer)} instead."
+            return f"{sentence}. {node.name} offers {amounts(offer)} instead."
         case Detail.SELECTOR_EXCLUDES_GPU_NODES:
             others = seen.nodes(OFFERS, without=LABEL)
             best = _best(seen, others)
+            verb = "does" if len(others) == 1 else "do"
             return (
-                f"{sentence}; {count_of(len(others), 'node')} that the pod's selector excludes"
-                f" {'does' if len(others) == 1 else 'do'}: {best.name} has {free_of(seen, best)}."
+                f"{sentence}. {count_of(len(others), 'node')} that the pod's selector excludes"
+                f" {verb}: {best.name} has {free_of(seen, best)}."
             )
         case Detail.NEVER_ADVERTISED:
             nodes = seen.picture.nodes.values()
             known = sorted({name for node in nodes for name in (*node.capacity, *node.allocatable)})
-            return f"{sentence}; the cluster knows {names(known)}."
+            return f"{sentence}. The GPU resources of this cluster are {names(known)}."
         case Detail.NOT_ADVERTISED:
-            return f"{sentence}, and no node of the cluster any other GPU."
+            return f"{sentence}. No node of the cluster offers any GPU."
     return f"{sentence}."
+
+
+def _none_offers(seen: Survey, candidates: list[NodeFacts]) -> str:
+    wanted = names(seen.resources())
+    every = len(candidates) == len(seen.codes)
+    if len(candidates) == 1:
+        only = "the only node" if every else "the only matching node"
+        return f"{candidates[0].name}, {only}, does not offer {wanted}"
+    if every:
+        return f"None of the cluster's {len(candidates)} nodes offers {wanted}"
+    return f"None of {len(candidates)} matching nodes offers {wanted}"
 
 
 def _allocatable_zero(seen: Survey) -> str:

@@ -18,10 +18,11 @@ def exhausted(detail: Detail, seen: Survey) -> str:
         case Detail.UNHEALTHY_DEVICES:
             return _unhealthy(seen, usable, wanted)
         case Detail.NEVER_FITS:
-            largest = max(node.allocatable.get(short, 0) for node in usable)
+            largest = max(usable, key=lambda node: node.allocatable.get(short, 0))
+            which = "the only candidate" if len(usable) == 1 else f"the largest of {len(usable)}"
             return (
-                f"Needs {needed} {short} on one node; the largest of {len(usable)} offers"
-                f" {largest}: waiting will not help."
+                f"Needs {needed} {short} on one node; {which}, {largest.name}, offers"
+                f" {largest.allocatable.get(short, 0)}: waiting will not help."
             )
         case Detail.FRAGMENTED:
             total = sum(max(0, seen.free(node, short)) for node in usable)
@@ -32,13 +33,14 @@ def exhausted(detail: Detail, seen: Survey) -> str:
             )
     sentence = f"Needs {wanted} on one node; best of {len(usable)}: {best.name} has"
     sentence += f" {free_of(seen, best)}{_ailing(best, short)}."
+    there = " there" if len(usable) > 1 else ""
     if reserved := seen.picture.reserved_for_others(seen.pod, best.name):
-        sentence += f" Reserved for {_who(seen.pod, reserved, short)}."
+        sentence += f" Reserved{there} for {_who(seen.pod, reserved, short)}."
     held = [
         pod for pod in seen.picture.holders.get(best.name, {}).values() if pod.request.get(short, 0)
     ]
     if held:
-        sentence += f" Held by {_who(seen.pod, held, short)}."
+        sentence += f" Held{there} by {_who(seen.pod, held, short)}."
     return sentence
 
 
