@@ -1,0 +1,202 @@
+"""Which binaries a control plane needs, and where they are.
+
+They come from the environment, in the way of Kubernetes' own envtest, or else from a cache outside
+the tree, into which they are built from the Go modules that the go.mod files here pin. Given ones
+win one by one: `KUBEBUILDER_ASSETS` usually holds etcd, kube-apiserver and kubectl, and the rest is
+built. Whoever gives an API server of another minor version should give the scheduler too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .build import BuildError, cache_lock, go_build
+from .processes import ControlPlaneError
+from .toolchain import Go, find_go
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HERE = Path(__file__).parent
+STAGES = "kwok-stages.yaml"
+"""What KWOK does to nodes and pods; KWOK ships it as files of its module."""
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A program and the module it is built from."""
+
+    name: str
+    module: Path
+    """Folder with the go.mod that pins it."""
+    dependency: str
+    """The module whose version is the program's version."""
+    package: str
+    hint: str
+
+    @property
+    def version(self) -> str:
+        """The version that go.mod pins."""
+        return _pinned(self.module, self.dependency)
+
+    @property
+    def ldflags(self) -> str:
+        """Version stamps; without them a Kubernetes server calls itself v0.0.0."""
+        flags = ["-s", "-w"]
+        if self.dependency == "k8s.io/kubernetes":
+            major, minor = self.version.lstrip("v").split(".")[:2]
+            for stamp in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+                flags += [
+                    f"-X {stamp}.gitVersion={self.version}",
+                    f"-X {stamp}.gitMajor={major}",
+                    f"-X {stamp}.gitMinor={minor}",
+                ]
+        return " ".join(flags)
+
+
+def _kubernetes(name: str, hint: str) -> Binary:
+    """Describe one of the programs of k8s.io/kubernetes."""
+    return Binary(name, _HERE, "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", hint)
+
+
+_ETCD = "go.etcd.io/etcd/server/v3"
+_KWOK = "sigs.k8s.io/kwok"
+
+# In the order in which they are built. The API server compiles most of what the others share.
+BINARIES = {
+    binary.name: binary
+    for binary in (
+        Binary("etcd", _HERE, _ETCD, _ETCD, "about 1 min"),
+        _kubernetes("kube-apiserver", "about 4 min"),
+        _kubernetes("kube-scheduler", "about 1 min"),
+        _kubernetes("kube-controller-manager", "about 1 min"),
+        _kubernetes("kubectl", "about 20 s"),
+        Binary("kwok", _HERE / "kwok", _KWOK, f"{_KWOK}/cmd/kwok", "about 1 min"),
+    )
+}
+
+
+def provide(names: Iterable[str]) -> dict[str, Path]:
+    """Return the path of each binary, building what neither the environment nor the cache has.
+
+    Args:
+        names: Names from `BINARIES`, or `STAGES`.
+
+    Raises:
+        ControlPlaneError: A variable points to nothing, or a build failed.
+    """
+    wanted = set(names)
+    paths: dict[str, Path] = {}
+    for name in [*BINARIES, STAGES]:
+        if name in wanted:
+            paths[name] = _given(name) or _cached(name)
+    missing = [name for name, path in paths.items() if not path.exists()]
+    if missing:
+        cache = _cache()
+        with cache_lock(cache):
+            go = find_go(_go_version(), cache)
+            for name in missing:
+                # Whoever held the lock before may have built it.
+                if not paths[name].exists():
+                    _make(go, name, paths[name])
+    return paths
+
+
+def _make(go: Go, name: str, target: Path) -> None:
+    """Build a binary or collect the stages into `target`."""
+    if name == STAGES:
+        _collect_stages(go, target)
+        return
+    binary = BINARIES[name]
+    go_build(
+        go,
+        binary.package,
+        target,
+        label=f"{name} {binary.version}",
+        module=binary.module,
+        ldflags=binary.ldflags,
+        hint=binary.hint,
+    )
+
+
+def _given(name: str) -> Path | None:
+    """Return what the environment names for a binary, None if it names nothing."""
+    variable = "TEST_ASSET_" + re.sub(r"\W", "_", name.removesuffix(".yaml")).upper()
+    value = os.environ.get(variable)
+    if value:
+        path = Path(value).absolute()
+        if not path.is_file() or (name != STAGES and not os.access(path, os.X_OK)):
+            raise ControlPlaneError(
+                f"{variable}={value}: no executable {name} there; correct or unset {variable}"
+            )
+        return path
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    if folder:
+        if not Path(folder).is_dir():
+            raise ControlPlaneError(
+                f"KUBEBUILDER_ASSETS={folder}: no such folder; correct or unset KUBEBUILDER_ASSETS"
+            )
+        path = Path(folder).absolute() / name
+        if path.is_file():
+            return path
+    return None
+
+
+def _cache() -> Path:
+    """Return the folder that survives a run and a `git clean`."""
+    own = os.environ.get("GPU_TRIAGE_CACHE")
+    if own:
+        return Path(own).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "gpu-triage"
+
+
+def _cached(name: str) -> Path:
+    """Return where a binary is in the cache: other pins give another folder."""
+    binary = BINARIES["kwok" if name == STAGES else name]
+    digest = hashlib.sha256()
+    for file in ("go.mod", "go.sum"):
+        digest.update((binary.module / file).read_bytes())
+    return _cache() / f"{binary.module.name}-{digest.hexdigest()[:16]}" / name
+
+
+def _pinned(module: Path, dependency: str) -> str:
+    """Return the version of a dependency from the go.mod in a folder."""
+    text = (module / "go.mod").read_text()
+    found = re.search(rf"^(?:require)?\s*{re.escape(dependency)} (v\S+)", text, re.MULTILINE)
+    if found is None:
+        raise ControlPlaneError(f"{module / 'go.mod'} requires no {dependency}")
+    return found[1]
+
+
+def _go_version() -> str:
+    """Return the Go version that the modules ask for."""
+    found = re.search(r"^go (\S+)$", (_HERE / "go.mod").read_text(), re.MULTILINE)
+    if found is None:
+        raise ControlPlaneError(f"{_HERE / 'go.mod'} has no go line")
+    return found[1]
+
+
+def _collect_stages(go: Go, target: Path) -> None:
+    """Copy KWOK's fast stages out of its module, so that starting it needs no Go."""
+    module = BINARIES["kwok"].module
+    # Without the download the module may be known and its files missing.
+    go.run("mod", "download", _KWOK, cwd=module)
+    source = Path(go.run("list", "-m", "-f", "{{.Dir}}", _KWOK, cwd=module).strip())
+    files = [
+        file
+        for kind in ("node", "pod")
+        for file in sorted((source / "kustomize" / "stage" / kind / "fast").glob("*.yaml"))
+        if file.name != "kustomization.yaml"
+    ]
+    if not files:
+        raise BuildError(f"no stages under {source}: KWOK keeps them elsewhere since this version")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    partial.write_text("\n---\n".join(file.read_text().strip() for file in files) + "\n")
+    partial.replace(target)
