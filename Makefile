@@ -1,0 +1,66 @@
+# Commands for people and for CI; `make help` lists them. Everything is set up by the first one that needs it.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+LOCKS  := requirements/dev.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help test unit e2e lint format cluster controlplane demo docs lock clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+test: lint controlplane ## all checks and all tests, on a real control plane (what CI runs)
+	$(BIN)/python -m pytest
+
+unit: $(READY) ## the tests that need no cluster: seconds
+	$(BIN)/python -m pytest tests/unit
+
+e2e: controlplane ## the tests on a real control plane
+	$(BIN)/python -m pytest tests/e2e tests/controlplane
+
+lint: $(READY) ## formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+controlplane: $(READY) ## build the control plane's binaries (9 min the first time on 2 cores, then cached)
+	$(BIN)/python -m tests.controlplane --build-only
+
+cluster: $(READY) ## a real control plane until Ctrl-C (PROVIDER=kind: in Docker; not run in CI)
+	$(BIN)/python -m tests.controlplane
+
+demo: $(READY) ## see it work: from files at once, then on a real control plane (ONCE=1: ends by itself)
+	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
+
+docs: $(READY) ## write the generated pages anew
+	$(BIN)/python docs/generate.py
+
+lock: $(READY) ## write the requirement locks anew, with hashes and without the addresses they came from
+	cd $(CURDIR) && for which in operator cli; do \
+	  $(BIN)/uv pip compile pyproject.toml --extra $$which $(COMPILE) -o requirements/$$which.lock; done
+	$(BIN)/uv pip compile pyproject.toml --extra cli --extra operator --group dev $(COMPILE) -o $(LOCKS)
+
+COMPILE := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+           --no-emit-find-links --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+$(READY): $(LOCKS) pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON) on the PATH: install Python 3.11 or newer" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$$($(PYTHON) -V) is too old: set PYTHON to a Python 3.11 or newer" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: apt-get install python3-venv" >&2; exit 1; }
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCKS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean: ## remove what the commands made in this folder (the control plane's cache stays)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

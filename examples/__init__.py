@@ -1,0 +1,1 @@
+"""What to try gpu-triage on: the lab, and the demo."""
