@@ -377,7 +377,9 @@ VOCABULARY: dict[Cause, Word] = {
             Detail.FORBIDDEN: _platform(
                 "a right is missing", "Grant the right that the message names."
             ),
-            Detail.NOT_SYNCED: _platform("not everything has been read yet", "Wait a moment."),
+            Detail.NOT_SYNCED: _platform(
+                "not everything has been read yet", "Wait a moment; add what the files lack."
+            ),
             Detail.DRA: Sense(
                 "a driver of Dynamic Resource Allocation decides, and its slices are not read",
                 "Look at the pod's ResourceClaims.",

@@ -1,5 +1,6 @@
 """Why one node does not help one pod, in a few words with numbers."""
 
+from gpu_triage.core.causes import PODS
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import Step, step
 from gpu_triage.core.obstacles import BUILT_IN, NETWORK, NOT_READY, UNREACHABLE, blockers
@@ -54,7 +55,13 @@ def taint_reason(seen: Survey, node: NodeFacts) -> str:
 
 
 def free_of(seen: Survey, node: NodeFacts) -> str:
-    """``1 of 2 nvidia.com/gpu free``, for each resource that the pod asks for."""
+    """``1 of 2 nvidia.com/gpu free``, for each resource that the pod asks for.
+
+    Where pods could not be read, nothing is said of what is free: ``2 nvidia.com/gpu allocatable``.
+    """
+    if PODS in seen.picture.unread:
+        there = [f"{node.allocatable.get(name, 0)} {name}" for name in seen.resources()]
+        return f"{listing(there, most=4)} allocatable"
     parts = [
         f"{max(0, seen.free(node, name))} of {node.allocatable.get(name, 0)} {name}"
         for name in seen.resources()
