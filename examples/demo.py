@@ -46,7 +46,7 @@ def main() -> int:
         on_a_cluster(stay=not options.once)
     except KeyboardInterrupt:
         say("Stopped; everything that was started is gone.")
-    except (ControlPlaneError, AssertionError) as error:
+    except (ControlPlaneError, AssertionError, OSError, subprocess.SubprocessError) as error:
         print(f"make demo: {error}", file=sys.stderr)
         return 1
     return 0
@@ -76,9 +76,10 @@ def on_a_cluster(*, stay: bool) -> None:
 def look(cluster: Cluster, address: str) -> None:
     """What a person would look at, in the order of the looking."""
     kubectl(cluster, "get", "nodes,pods", "-n", LAB)
-    step("What the scheduler says: the same words for three different causes")
+    step("What the scheduler says: the same sentence for three different causes")
     for pod in ("case-nogpunode", "case-alloc0", "case-exhaust"):
-        print(f"{pod:16}{laboratory.tried(cluster, LAB, pod)}")
+        said, _, preemption = laboratory.tried(cluster, LAB, pod).partition(" preemption:")
+        print(f"{pod:16}{said}{' …' if preemption else ''}")
     step("What gpu-triage says, where people already look")
     waiting = [
         pod for pod, word in laboratory.LAB_WORDS.items() if word not in ("ok", "no-request")
@@ -93,6 +94,7 @@ def look(cluster: Cluster, address: str) -> None:
     kubectl(cluster, "get", "pods", "-n", LAB, "-o", f"custom-columns={columns}")
     step("The command line, under your own rights")
     gpu_triage("-n", LAB, cluster=cluster)
+    say("(lab-node-1 is seconds old: until it is 15 minutes old, it counts as starting.)")
     gpu_triage(LAB, "case-exhaust", "--explain", cluster=cluster)
     step("The metrics by cause")
     shown = "grep -E '^gpu_triage_(pending|gpus)' | grep -v ' 0.0$'"
@@ -196,7 +198,7 @@ def operator(cluster: Cluster) -> Iterator[str]:
             process.wait(10)
 
 
-_ADDRESS = re.compile(r"http://(127\.0\.0\.1:\d+)")
+_ADDRESS = re.compile(r"Serving .*address=(127\.0\.0\.1:\d+)")
 
 
 def annotation(cluster: Cluster, pod: str) -> str:

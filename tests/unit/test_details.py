@@ -292,6 +292,7 @@ class TestOnTheWay:
             (cpu_node("new", created=YOUNG, labels=PRODUCT, taints=[TEAM]), False),
             (cpu_node("new", created=YOUNG, labels=PRODUCT, unschedulable=True), False),
             (node("new", 0, created=YOUNG, labels=PRODUCT), True),
+            (node("new", 0, capacity=8, created=YOUNG, labels=PRODUCT), False),
             (node("new", 1, created=YOUNG, labels=PRODUCT, taints=[NOT_READY]), False),
             (node("new", 2, created=YOUNG, labels=PRODUCT, taints=[NOT_READY]), True),
         ],

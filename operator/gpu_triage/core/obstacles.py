@@ -57,7 +57,7 @@ def is_starting(seen: Survey, node: NodeFacts, now: float) -> bool:
         for taint in blockers(seen, node)
     ):
         return False
-    if not any(amount > 0 for amount in node.allocatable.values()):
+    if not node.living():
         return True
     return seen.fits(lambda name: seen.free(node, name))
 

@@ -1,0 +1,156 @@
+"""Which word each waiting pod has now, and since when.
+
+The classifier's word of a moment is *raw*: one freed GPU makes every waiting pod of a kind fit
+until the scheduler has placed one of them. What stands here is what may be published and counted.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from gpu_triage.core import objects
+from gpu_triage.core.causes import PENDING, VOCABULARY, Cause, Detail
+from gpu_triage.core.explain import message
+from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.survey import Verdict
+
+EXPIRING = (Detail.NODE_STARTING, Detail.SCALING_UP)
+"""Details that end by themselves: pods that have one are looked at again without an event."""
+EXPIRY_SECONDS = 30.0
+CLOCK_SECONDS = 60
+"""How far another clock may be ahead before a time that it wrote is not believed."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How fast words may change, in seconds."""
+
+    settle: float = 2
+    """A pod waits this long before its first word."""
+    fit: float = 30
+    """It must fit this long without a break before GPUs are said not to be the cause."""
+    refresh: float = 600
+    """The message alone changes once in this time."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The word that stands for a waiting pod."""
+
+    pod: PodFacts
+    cause: Cause
+    detail: Detail
+    since: int
+    """When the word began, in whole seconds since 1970; a change of detail does not touch it."""
+    message: str
+
+
+class _Wait(msgspec.Struct):
+    """What is remembered of one waiting pod."""
+
+    seen: float
+    standing: Standing | None
+    said: float
+    """When the message was last worked out."""
+    fits: float | None = None
+    """Since when it fits without a break."""
+
+
+class Verdicts:
+    """The words of all waiting pods."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._waits: dict[str, _Wait] = {}
+
+    @property
+    def standing(self) -> Mapping[str, Standing]:
+        """The words that stand, by the pods' uids; pods that are too new have none."""
+        return {uid: w.standing for uid, w in self._waits.items() if w.standing is not None}
+
+    def of(self, uid: str) -> Standing | None:
+        """The word that stands for a pod."""
+        wait = self._waits.get(uid)
+        return wait.standing if wait is not None else None
+
+    def judge(self, raw: Verdict, now: float) -> float:
+        """Takes the raw word of a waiting pod; returns when to ask for it again without an event.
+
+        Args:
+            raw: the classifier's answer.
+            now: seconds since 1970.
+        """
+        pod = raw.pod
+        wait = self._waits.get(pod.uid)
+        if wait is None:
+            wait = self._waits[pod.uid] = _Wait(now, _read_back(pod, now), now)
+        elif _gate_lifted(wait, raw):
+            # A pod whose gate has gone is new to the scheduler: it may well place it at once.
+            wait = self._waits[pod.uid] = _Wait(now, None, now)
+        if raw.cause is not Cause.NOT_GPU:
+            wait.fits = None
+        elif wait.fits is None:
+            wait.fits = now
+        ripe = self._ripe(wait, raw, now)
+        if now >= ripe:
+            wait.standing = self._next(wait, raw, now)
+            ripe = math.inf
+        elif wait.standing is not None:
+            wait.standing = msgspec.structs.replace(wait.standing, pod=pod)
+        refresh = wait.said + self._pace.refresh if wait.standing is not None else math.inf
+        expiry = now + EXPIRY_SECONDS if raw.detail in EXPIRING else math.inf
+        return min(ripe, max(refresh, now + 1), expiry)
+
+    def keep_only(self, uids: Collection[str]) -> None:
+        """Forgets every pod but these: the others have been placed or are gone."""
+        for uid in self._waits.keys() - uids:
+            del self._waits[uid]
+
+    def _ripe(self, wait: _Wait, raw: Verdict, now: float) -> float:
+        """From when on the raw word may stand, if it lasts."""
+        fits = (wait.fits if wait.fits is not None else now) + self._pace.fit
+        if raw.detail is Detail.TERMINATING:
+            return now
+        if wait.standing is None:
+            settled = wait.seen + self._pace.settle
+            return max(settled, fits) if raw.detail is Detail.NOT_TRIED else settled
+        if raw.cause is Cause.NOT_GPU and wait.standing.cause is not Cause.NOT_GPU:
+            return fits
+        return now
+
+    def _next(self, wait: _Wait, raw: Verdict, now: float) -> Standing:
+        before = wait.standing
+        since = int(now)
+        if before is not None and before.cause is raw.cause:
+            since = before.since
+            if before.detail is raw.detail and now < wait.said + self._pace.refresh:
+                return msgspec.structs.replace(before, pod=raw.pod)
+        wait.said = now
+        return Standing(raw.pod, raw.cause, raw.detail, since, message(raw, now))
+
+
+def _gate_lifted(wait: _Wait, raw: Verdict) -> bool:
+    return (
+        wait.standing is not None
+        and wait.standing.cause is Cause.GATED
+        and raw.cause is not Cause.GATED
+    )
+
+
+def _read_back(pod: PodFacts, now: float) -> Standing | None:
+    """The word that an earlier life of this operator has left on the pod.
+
+    A manifest that was copied with its annotations carries those of another pod: a word cannot be
+    older than the pod it is about.
+    """
+    there = pod.published
+    cause = next((each for each in PENDING if each == there.get("cause")), None)
+    since = objects.seconds(there.get("since"))
+    if cause is None or since is None or since > now + CLOCK_SECONDS:
+        return None
+    if pod.created is not None and since < pod.created:
+        return None
+    details = VOCABULARY[cause].details
+    detail = next((each for each in details if each == there.get("detail")), None)
+    if detail is None:
+        return None
+    return Standing(pod, cause, detail, int(since), there.get("message", ""))

@@ -1,0 +1,34 @@
+"""Log lines: a constant message and facts as key=value, as text or JSON, on stderr."""
+
+import logging
+import time
+
+import kopf
+
+
+def set_up(level: str, form: str) -> None:
+    """Sends all log lines to stderr.
+
+    Args:
+        level: ``debug``, ``info``, ``warning`` or ``error``.
+        form: ``text`` or ``json``.
+    """
+    kopf.configure(
+        debug=level == "debug",
+        log_format=kopf.LogFormat.JSON if form == "json" else kopf.LogFormat.PLAIN,
+    )
+    root = logging.getLogger()
+    root.setLevel(level.upper())
+    if form == "text":
+        lines = logging.Formatter(
+            "%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"
+        )
+        lines.converter = time.gmtime
+        for handler in root.handlers:
+            handler.setFormatter(lines)
+    if level != "debug":
+        # Of single objects only what went wrong; of requests, watchers and its own end nothing: the
+        # transport and the main say each of these once.
+        logging.getLogger("kopf.objects").setLevel(logging.WARNING)
+        for name in ("kopf.activities", "kopf._core", "kopf._cogs"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)

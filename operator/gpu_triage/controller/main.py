@@ -1,0 +1,202 @@
+"""The operator's process: settings, start, stop, and what its exit code says.
+
+0: told to stop. 1: a part of it has died. 2: settings that cannot be used. 3: no way to the
+cluster.
+"""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+
+from gpu_triage import __version__
+from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.controller import discovery, logs, watcher
+from gpu_triage.controller.access import Access, AccessError, find
+from gpu_triage.controller.feed import Feed
+from gpu_triage.controller.handlers import Intake
+from gpu_triage.controller.health import Health
+from gpu_triage.controller.loop import Loop
+from gpu_triage.controller.transport import Transport
+from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.publish.counters import Counters
+from gpu_triage.publish.metrics import StateCollector, registry
+from gpu_triage.publish.writer import Writer
+from gpu_triage.settings import Settings, SettingsError, load
+
+log = logging.getLogger("gpu_triage")
+
+DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
+
+
+def main() -> None:
+    """Runs until told to stop."""
+    sys.exit(run(os.environ))
+
+
+def run(environ: Mapping[str, str]) -> int:
+    """Runs with the settings of an environment; returns the exit code."""
+    try:
+        settings = load(environ)
+    except SettingsError as error:
+        for problem in error.problems:
+            print(f"gpu-triage-operator: {problem}", file=sys.stderr)
+        return BAD_SETTINGS
+    _set_up_process(settings)
+    try:
+        access = find(environ, kubeconfig=settings.kubeconfig, context=settings.context)
+        log.info("Started version=%s server=%s %s", __version__, access.server, settings.banner())
+        return asyncio.run(Operator(settings, access).run())
+    except AccessError as error:
+        log.error("Found no way to the cluster: %s", error)
+        return NO_CLUSTER
+
+
+def _set_up_process(settings: Settings) -> None:
+    # kopf wants a name for this process, and dies where the user id has none, as in most images.
+    os.environ.setdefault("POD_ID", "gpu-triage")
+    logs.set_up(settings.log_level, settings.log_format)
+    # The heap is large and lives long: rare collections cost less (measured at 150,000 pods).
+    gc.set_threshold(10000, 50, 1000)
+
+
+class Operator:
+    """All parts of the operator, and their life."""
+
+    def __init__(self, settings: Settings, access: Access) -> None:
+        rules = settings.rules
+        counters = Counters()
+        self._settings = settings
+        self._access = access
+        self._feeds: dict[str, Feed] = {}
+        self._transport = Transport(access, f"gpu-triage/{__version__}")
+        inventory = Inventory(rules)
+        pace = Pace(settings.settle_seconds, settings.fit_seconds, settings.message_refresh_seconds)
+        verdicts = Verdicts(pace)
+        self._writer = Writer(
+            self._transport.send,
+            time.time,
+            counters,
+            domain=settings.annotation_domain,
+            event_period=settings.event_series_seconds,
+        )
+        changed = asyncio.Event()
+        self._intake = Intake(inventory, rules, self._feeds, changed.set)
+        self._loop = Loop(
+            inventory,
+            self._feeds,
+            verdicts,
+            self._writer,
+            changed=changed,
+            publish_gated=settings.publish_gated,
+        )
+        collector = StateCollector(
+            lambda: verdicts.standing,
+            inventory.picture,
+            counters,
+            lambda: self._loop.synced,
+            __version__,
+        )
+        self._health = Health(
+            registry(collector),
+            beat=lambda: self._loop.beat,
+            dead=lambda: [name for name, task in self._own.items() if task.done()],
+            problems=self._loop.problems,
+        )
+        self._own: dict[str, asyncio.Task[None]] = {}
+        self._watch_kind(PODS, "")
+        self._watch_kind(NODES, "")
+
+    async def run(self) -> int:
+        """Runs until told to stop; returns the exit code."""
+        try:
+            where = await self._health.start(self._settings.http_address)
+        except OSError as error:
+            log.error(
+                "Cannot serve GPU_TRIAGE_HTTP_ADDRESS=%s: %s; choose another address",
+                self._settings.http_address,
+                os.strerror(error.errno) if error.errno else error,
+            )
+            return BAD_SETTINGS
+        log.info("Serving pages=/healthz,/readyz,/metrics address=%s", where)
+        # Our own tasks stand before kopf's: kopf waits at its end for all that came after it.
+        self._own = {
+            "loop": asyncio.create_task(self._loop.run(), name="loop"),
+            "writer": asyncio.create_task(self._writer.run(), name="writer"),
+        }
+        try:
+            return await self._watch() if await self._reach() else 0
+        finally:
+            await self._end_own()
+            await self._transport.close()
+
+    async def _reach(self) -> bool:
+        """Asks the API server the first question; False when told to stop meanwhile."""
+        asked = asyncio.create_task(discovery.knows_device_classes(self._transport, self._access))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, asked.cancel)
+        try:
+            exist = await asked
+        except asyncio.CancelledError:
+            return False
+        if self._settings.dra != "off":
+            if exist:
+                self._watch_kind(
+                    DEVICE_CLASSES, discovery.GROUP, optional=self._settings.dra == "auto"
+                )
+            elif self._settings.dra == "on":
+                log.warning("GPU_TRIAGE_DRA=on, and this cluster has no DeviceClasses in v1")
+        self._transport.feeds = {feed.path: feed for feed in self._feeds.values()}
+        return True
+
+    async def _watch(self) -> int:
+        """Watches until told to stop, or until a part dies."""
+        stop = asyncio.Event()
+        watching = asyncio.create_task(
+            watcher.watch(self._transport, self._intake, stop=stop, before_end=self._end_own),
+            name="watcher",
+        )
+        parts = [watching, *self._own.values()]
+        await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+        code = 0
+        # The own tasks end with an error or when kopf, told to stop by a signal, has ended them.
+        for part in parts:
+            if part.done() and not part.cancelled() and (error := part.exception()) is not None:
+                log.error(
+                    "Part has died part=%s why=%r",
+                    part.get_name(),
+                    f"{type(error).__name__}: {error}",
+                    exc_info=error if log.isEnabledFor(logging.DEBUG) else None,
+                )
+                code = DIED
+        stop.set()
+        with contextlib.suppress(Exception):
+            await watching
+        return code
+
+    async def _end_own(self) -> None:
+        for task in self._own.values():
+            task.cancel()
+        await asyncio.gather(*self._own.values(), return_exceptions=True)
+        await self._health.stop()
+
+    def _watch_kind(self, kind: str, group: str, *, optional: bool = False) -> None:
+        self._feeds[kind] = Feed(
+            kind,
+            group,
+            "v1",
+            optional=optional,
+            on_listed=lambda uids: self._intake.listed(kind, uids),
+            clock=time.monotonic,
+        )
+
+
+if __name__ == "__main__":
+    main()

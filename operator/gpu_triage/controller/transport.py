@@ -1,0 +1,206 @@
+"""The one session through which everything goes to the API server, kopf's requests included.
+
+A middleware signs each request and notes what the feeds must know. It also turns answers that
+would end kopf's process (a 401, a 404 or a lapsed continue token) into ones that make it try
+again. This rests on how kopf 1.45 and aiohttp 3.14 work together; the tests say where.
+"""
+
+import json
+import logging
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import kopf
+
+from gpu_triage.controller.access import Access, AccessError
+from gpu_triage.controller.feed import Feed
+from gpu_triage.controller.stream import Response, Stream
+from gpu_triage.publish.write import Answer, UnreachableError, Write
+
+log = logging.getLogger(__name__)
+
+OWN_TIMEOUT = aiohttp.ClientTimeout(total=30, sock_connect=10)
+MESSAGE_LENGTH = 200
+"""The API server may quote the whole object in its message."""
+
+
+class Transport:
+    """Sessions with the API server."""
+
+    def __init__(self, access: Access, agent: str) -> None:
+        self.feeds: dict[str, Feed] = {}
+        """The watched kinds, by their path."""
+        self._access = access
+        self._agent = agent
+        self._prefix = urlsplit(access.server).path.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+        self._failing: set[str] = set()
+        """Paths whose last answer was none, or a failure."""
+
+    def login(self) -> kopf.AiohttpSession:
+        """What kopf logs in with; it closes the session when it ends or logs in anew."""
+        return kopf.AiohttpSession(server=self._access.server, aiohttp_session=self._open())
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        """The status and parsed body of one object or discovery document.
+
+        Raises:
+            UnreachableError: no answer came.
+            AccessError: the server's certificate is not the one that was told.
+        """
+        try:
+            async with self._open().get(
+                self._access.server + path, timeout=OWN_TIMEOUT, middlewares=(self._sign,)
+            ) as response:
+                return response.status, json.loads(await response.read() or b"null")
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise AccessError(
+                f"{self._access.source}: {self._access.server} shows another certificate "
+                f"({error.certificate_error}); give the certificate authority that signed it"
+            ) from None
+        except json.JSONDecodeError:
+            return response.status, None
+        except (aiohttp.ClientError, OSError) as error:
+            raise UnreachableError(_text(error)) from None
+
+    async def send(self, write: Write) -> Answer:
+        """Makes a write. Raises UnreachableError where no answer came."""
+        headers = {
+            "Content-Type": write.content_type,
+            "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+            "application/json",
+        }
+        try:
+            async with self._open().request(
+                write.method,
+                self._access.server + write.path,
+                data=write.body,
+                headers=headers,
+                timeout=OWN_TIMEOUT,
+                middlewares=(self._sign,),
+            ) as response:
+                body = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise UnreachableError(_text(error)) from None
+        if response.status < 400:
+            return Answer(response.status)
+        return _refusal(response.status, response.headers.get("Retry-After", ""), body)
+
+    async def close(self) -> None:
+        """Closes the session."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._access.tls or True),
+                headers={"User-Agent": self._agent, "Accept-Encoding": "identity"},
+                middlewares=(self._watch_over, self._sign),
+                proxy=self._access.proxy,
+                response_class=Response,
+            )
+        return self._session
+
+    async def _sign(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        token = self._access.bearer()
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
+        return await handler(request)
+
+    async def _watch_over(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Passes kopf's requests on and notes what comes back."""
+        try:
+            response = await handler(request)
+        except (aiohttp.ClientConnectionError, OSError) as error:
+            self._lost(request.url.path, _text(error))
+            raise
+        feed = self.feeds.get(request.url.path.removeprefix(self._prefix))
+        watch = request.url.query.get("watch") == "true"
+        match response.status:
+            case status if status < 400:
+                self._back(request.url.path)
+                if feed is not None:
+                    _listen(response, feed, watch, request.url.query.get("continue", ""))
+            case 403 if feed is not None:
+                self._back(request.url.path)
+                feed.refused("watch" if watch else "list")
+            case 410 if feed is not None and watch:
+                response.status = 200
+                response.content = Stream(  # type: ignore[assignment]
+                    response.content, feed.answered, gone=True
+                )
+            case 410 if feed is not None:
+                response.close()
+                # kopf answers this one by listing anew from the first page.
+                raise aiohttp.ClientPayloadError("the list's continue token has lapsed")
+            case status if status == 401 or (feed is not None and status < 500 and status != 429):
+                self._lost(request.url.path, f"status {status}")
+                response.close()
+                # kopf repeats this one after a pause, with a token that was read anew.
+                raise aiohttp.ClientConnectionError(f"the API server answered {status}")
+            case status if status == 429 or status >= 500:
+                self._lost(request.url.path, f"status {status}")
+        return response
+
+    def _lost(self, path: str, why: str) -> None:
+        if not self._failing:
+            log.warning(
+                "API server does not answer, is asked again server=%s why=%r",
+                self._access.server,
+                why,
+            )
+        self._failing.add(path)
+
+    def _back(self, path: str) -> None:
+        if path in self._failing:
+            self._failing.remove(path)
+            if not self._failing:
+                log.info("API server answers again server=%s", self._access.server)
+
+
+def _listen(response: aiohttp.ClientResponse, feed: Feed, watch: bool, token: str) -> None:
+    if watch:
+        feed.answered()
+        # kopf reads a watch's stream by iter_chunked alone.
+        response.content = Stream(response.content, feed.answered)  # type: ignore[assignment]
+        return
+
+    def note(page: Any) -> None:
+        uids = [item["metadata"]["uid"] for item in page.get("items") or ()]
+        last = not page.get("metadata", {}).get("continue")
+        feed.page(uids, first=not token, last=last)
+
+    assert isinstance(response, Response)  # the session makes no others
+    response.listener = note
+
+
+def _refusal(status: int, retry_after: str, body: bytes) -> Answer:
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        parsed = None
+    told = parsed if isinstance(parsed, dict) else {}
+    causes = (told.get("details") or {}).get("causes") or ()
+    return Answer(
+        status,
+        float(retry_after) if retry_after.isascii() and retry_after.isdigit() else None,
+        told.get("reason") or "",
+        tuple(each[key] for each in causes for key in ("field", "reason") if each.get(key)),
+        (told.get("message") or "")[:MESSAGE_LENGTH],
+    )
+
+
+def _text(error: BaseException) -> str:
+    """What went wrong, without the address, which stands beside it anyway."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__

@@ -1,0 +1,238 @@
+"""The operator's settings: environment variables ``GPU_TRIAGE_*``, read and checked once.
+
+The variable of a setting is its name in capitals after the prefix: ``GPU_TRIAGE_FIT_SECONDS``.
+Lists are separated by commas or spaces.
+"""
+
+import difflib
+import fnmatch
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpu_triage.core.rules import Rules
+
+PREFIX = "GPU_TRIAGE_"
+
+_DEFAULTS = Rules()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that can be set of the operator."""
+
+    resources: tuple[str, ...] = _DEFAULTS.resources
+    """Patterns of the extended resource names that are GPUs."""
+    node_labels: tuple[str, ...] = _DEFAULTS.node_labels
+    """Patterns of the label keys by which a node is known to have GPUs."""
+    startup_taints: tuple[str, ...] = _DEFAULTS.startup_taints
+    """Patterns of the taint keys that a node carries while it starts."""
+    kube_schedulers: tuple[str, ...] = _DEFAULTS.kube_schedulers
+    """Scheduler names that are profiles of one kube-scheduler."""
+    node_starting_seconds: float = _DEFAULTS.node_starting_seconds
+    """How long a young node counts as starting, in seconds."""
+    dra: str = "auto"
+    """DeviceClasses: ``auto`` reads them where it may, ``on`` insists, ``off`` never asks."""
+    annotation_domain: str = _DEFAULTS.domain
+    """Prefix of the annotation keys, a DNS name. The admission policy must name the same."""
+    publish_gated: bool = False
+    """Whether pods that a scheduling gate holds are annotated: queues keep thousands of them."""
+    settle_seconds: float = 2
+    """How long a pod waits before its first word is published, in seconds."""
+    fit_seconds: float = 30
+    """How long a pod must fit without a break before the word is ``not-gpu``, in seconds."""
+    message_refresh_seconds: float = 600
+    """How often at most the message changes while the word stays, in seconds."""
+    event_series_seconds: float = 1800
+    """How often an Event is renewed while its word stays, in seconds; the API server forgets Events
+    an hour after their last change."""
+    http_address: str = "0.0.0.0:8080"
+    """HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one, which the log names."""
+    log_level: str = "info"
+    """``debug``, ``info``, ``warning`` or ``error``."""
+    log_format: str = "text"
+    """``text`` or ``json``."""
+    kubeconfig: str = ""
+    """Paths of kubeconfig files, separated by colons; else KUBECONFIG, else the pod's
+    ServiceAccount, else ~/.kube/config."""
+    context: str = ""
+    """The kubeconfig's context; else the current one."""
+
+    @property
+    def rules(self) -> Rules:
+        """The settings that the classifier takes."""
+        return Rules(
+            resources=self.resources,
+            node_labels=self.node_labels,
+            startup_taints=self.startup_taints,
+            kube_schedulers=self.kube_schedulers,
+            domain=self.annotation_domain,
+            node_starting_seconds=self.node_starting_seconds,
+        )
+
+    def banner(self) -> str:
+        """Every setting as ``name=value``, in one line."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        return " ".join(f"{name}={_shown(value)}" for name, value in shown.items())
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; ``problems`` holds one line for each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """The settings that an environment gives.
+
+    Raises:
+        SettingsError: with every problem there is, not only the first.
+    """
+    given = {
+        name: environ[name]
+        for name in sorted(environ)
+        if name.startswith(PREFIX) and not _IGNORED.fullmatch(name)
+    }
+    problems = []
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        field = name.removeprefix(PREFIX).lower()
+        if field not in _READ:
+            problems.append(_unknown(name))
+        elif text.strip():
+            try:
+                values[field] = _READ[field](text.strip())
+            except ValueError as error:
+                problems.append(f"{name}={text}: {error}")
+    if problems:
+        raise SettingsError(problems)
+    return Settings(**values)
+
+
+# Kubernetes writes variables for every Service into every pod of its namespace: one that is named
+# gpu-triage makes GPU_TRIAGE_PORT=tcp://… of its name. No setting may look like one of them.
+# GPU_TRIAGE_CACHE belongs to the tests' control plane.
+_IGNORED = re.compile(
+    rf"{PREFIX}(?:CACHE|(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT"
+    r"(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?)?))"
+)
+_NATIVE = ("cpu", "memory", "ephemeral-storage", "storage", "pods", "hugepages-2Mi")
+_DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_DNS_NAME = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})+")
+_PATTERN = re.compile(r"[-A-Za-z0-9_./*?\[\]!]+")
+_YES, _NO = ("true", "yes", "1", "on"), ("false", "no", "0", "off")
+
+
+def _unknown(name: str) -> str:
+    valid = [PREFIX + field.upper() for field in _READ]
+    near = difflib.get_close_matches(name, valid, n=1, cutoff=0)[0]
+    return f"{name}: there is no such setting; did you mean {near}?"
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    found = tuple(part for part in re.split(r"[\s,]+", text) if part)
+    for part in found:
+        if not _PATTERN.fullmatch(part):
+            raise ValueError(f"{part!r} is no name or pattern; separate several by commas")
+    if not found:
+        raise ValueError("holds no name; unset it for the default")
+    return found
+
+
+def _resources(text: str) -> tuple[str, ...]:
+    patterns = _listed(text)
+    for pattern in patterns:
+        for native in _NATIVE:
+            if fnmatch.fnmatchcase(native, pattern):
+                raise ValueError(
+                    f"the pattern {pattern} matches {native}, which is no GPU; "
+                    "name a domain, such as nvidia.com/*"
+                )
+        if "/" not in pattern:
+            raise ValueError(
+                f"the pattern {pattern} has no domain; GPUs are named like nvidia.com/gpu"
+            )
+    return patterns
+
+
+def _seconds(lowest: float, highest: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not lowest <= number <= highest:
+            raise ValueError(f"give a number of seconds from {lowest:g} to {highest:g}")
+        return number
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(f"choose one of {', '.join(words)}")
+        return text.lower()
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in _YES + _NO:
+        raise ValueError("choose true or false")
+    return text.lower() in _YES
+
+
+def _domain(text: str) -> str:
+    if len(text) > 253 or not _DNS_NAME.fullmatch(text):
+        raise ValueError("is no DNS name in lower case, such as gpu-triage.io")
+    if text.endswith(("kubernetes.io", "k8s.io")):
+        raise ValueError("kubernetes.io and k8s.io are reserved; use a domain of your own")
+    return text
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError("give HOST:PORT, such as 0.0.0.0:8080 or [::]:8080")
+    return text
+
+
+def _paths(text: str) -> str:
+    if not any(Path(part).expanduser().is_file() for part in text.split(":") if part):
+        raise ValueError("there is no such file; give the path of a kubeconfig")
+    return text
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float | int) else str(value) or '""'
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "resources": _resources,
+    "node_labels": _listed,
+    "startup_taints": _listed,
+    "kube_schedulers": _listed,
+    "node_starting_seconds": _seconds(0, 86400),
+    "dra": _one_of("auto", "on", "off"),
+    "annotation_domain": _domain,
+    "publish_gated": _switch,
+    "settle_seconds": _seconds(0, 3600),
+    "fit_seconds": _seconds(0, 3600),
+    "message_refresh_seconds": _seconds(1, 86400),
+    "event_series_seconds": _seconds(60, 3000),
+    "http_address": _address,
+    "log_level": _one_of("debug", "info", "warning", "error"),
+    "log_format": _one_of("text", "json"),
+    "kubeconfig": _paths,
+    "context": str,
+}

@@ -1,0 +1,207 @@
+"""The loop: when it publishes, what it leaves alone, and that it waits until all has been read."""
+
+import asyncio
+import contextlib
+import math
+
+import pytest
+
+from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.controller.feed import REFUSED_SECONDS, STALE_SECONDS, Feed
+from gpu_triage.controller.handlers import Intake
+from gpu_triage.controller.loop import Loop
+from gpu_triage.core.rules import Rules
+from gpu_triage.publish.counters import Counters
+from gpu_triage.publish.write import Answer
+from gpu_triage.publish.writer import Writer
+from tests import builders
+from tests.answers import NOW
+
+MARKED = {
+    "gpu-triage.io/cause": "taint",
+    "gpu-triage.io/detail": "untolerated",
+    "gpu-triage.io/message": "as it was",
+    "gpu-triage.io/since": builders.CREATED,
+}
+
+
+class Scene:
+    """Everything but kopf and the API server; writes are noted as "KIND POD"."""
+
+    def __init__(self, *raws, publish_gated=False):
+        self.now = NOW
+        self.sent = []
+        self.changed = asyncio.Event()
+        self.inventory = Inventory(Rules())
+        self.feeds = {
+            kind: Feed(kind, "", "v1", on_listed=lambda _: None, clock=lambda: self.now)
+            for kind in ("pods", "nodes")
+        }
+        self.writer = Writer(
+            self.send, lambda: self.now, Counters(), domain="gpu-triage.io", event_period=1800
+        )
+        self.verdicts = Verdicts(Pace())
+        self.loop = Loop(
+            self.inventory,
+            self.feeds,
+            self.verdicts,
+            self.writer,
+            changed=self.changed,
+            publish_gated=publish_gated,
+            now=lambda: self.now,
+        )
+        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed.set)
+        self.take(*raws)
+
+    async def send(self, write):
+        if write.method == "PATCH":
+            self.sent.append(f"{write.kind} {write.path.split('/')[6]}")
+        return Answer(200)
+
+    def take(self, *raws, kind="MODIFIED"):
+        for raw in raws:
+            handler = self.intake.pod if raw["kind"] == "Pod" else self.intake.node
+            with contextlib.suppress(StopIteration):  # it waits for nothing
+                handler({"type": kind, "object": raw}).send(None)
+
+    def read(self, *kinds):
+        for kind in kinds:
+            self.feeds[kind].page([], first=True, last=True)
+
+    def after(self, seconds):
+        """What is written when it recomputes after so many seconds; the wait that is left too."""
+        self.now += seconds
+        before = len(self.sent)
+
+        async def recompute():
+            again = await self.loop.recompute()
+            self.writer.hold(False)
+            while await self.writer.step() == 0:
+                pass
+            return again
+
+        again = asyncio.run(recompute())
+        return self.sent[before:], again - self.now
+
+    async def for_a_moment(self):
+        """Let loop and writer run until both have had their turn."""
+        tasks = [asyncio.create_task(self.loop.run()), asyncio.create_task(self.writer.run())]
+        for _ in range(200):
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
+        assert not any(task.done() for task in tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return list(self.sent)
+
+
+@pytest.fixture(autouse=True)
+def no_debounce(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.DEBOUNCE_SECONDS", 0)
+
+
+def gated(**rest):
+    return builders.pod(schedulingGates=[{"name": "queue"}], **rest)
+
+
+def test_a_pod_is_judged_two_seconds_after_it_was_first_seen():
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    assert scene.after(0) == ([], 2)
+    assert scene.after(2)[0] == ["annotation train"]
+
+
+def test_placement_acts_at_once():
+    scene = Scene(builders.node(gpus=8), builders.pod(annotations=MARKED, node="gpu-a"))
+    assert scene.after(0) == (["removal train"], math.inf)
+
+
+def test_a_pod_that_no_longer_asks_for_gpus_by_the_settings_is_cleared():
+    scene = Scene(builders.pod(resource="amd.com/gpu", annotations=MARKED))
+    assert scene.after(0)[0] == ["removal train"]
+
+
+@pytest.mark.parametrize("end", ["deleted", "ended"])
+def test_a_pod_that_ends_without_a_node_is_left_as_it_is(end):
+    raw = builders.pod(annotations=MARKED, phase="Failed" if end == "ended" else None)
+    if end == "deleted":
+        raw["metadata"]["deletionTimestamp"] = builders.CREATED
+    scene = Scene(raw, builders.node(gpus=0))
+    assert scene.after(0)[0] == []
+    assert scene.after(60)[0] == []
+
+
+def test_a_pod_that_is_deleted_while_its_first_word_waits_gets_none():
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    scene.after(0)
+    scene.take(builders.pod(), kind="DELETED")
+    assert scene.after(2) == ([], math.inf)
+
+
+def test_a_gated_pod_is_not_annotated_and_an_annotation_that_stands_goes():
+    scene = Scene(gated(), builders.node())
+    scene.after(0)
+    assert scene.after(2)[0] == []
+    assert [each.cause for each in scene.verdicts.standing.values()] == ["gated"]
+    assert Scene(gated(annotations=MARKED), builders.node()).after(0)[0] == ["removal train"]
+
+
+def test_a_gated_pod_is_annotated_if_asked_for():
+    scene = Scene(gated(), builders.node(), publish_gated=True)
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation train"]
+
+
+def test_nothing_is_written_before_every_kind_has_been_read():
+    scene = Scene(builders.node(gpus=8), builders.pod(annotations=MARKED, node="gpu-a"))
+    assert not scene.loop.synced
+    assert scene.loop.problems() == ["pods: not read yet", "nodes: not read yet"]
+
+    async def scenario():
+        scene.read("pods")
+        assert await scene.for_a_moment() == []
+        scene.read("nodes")
+        assert await scene.for_a_moment() == ["removal train"]
+
+    asyncio.run(scenario())
+    assert scene.loop.problems() == []
+
+
+def test_nothing_is_written_while_a_watch_is_stale():
+    scene = Scene(builders.node(gpus=8))
+
+    async def scenario():
+        scene.read("pods", "nodes")
+        scene.now += STALE_SECONDS + 1
+        scene.take(builders.pod(annotations=MARKED, node="gpu-a"))
+        scene.feeds["pods"].answered()
+        assert await scene.for_a_moment() == []
+        assert scene.loop.problems() == ["nodes: no sign of life for 151 s"]
+        scene.feeds["nodes"].answered()
+        assert await scene.for_a_moment() == ["removal train"]
+
+    asyncio.run(scenario())
+
+
+def test_a_kind_that_must_not_be_read_makes_words_unknown():
+    scene = Scene(builders.pod())
+
+    async def word():
+        await scene.for_a_moment()
+        scene.now += 2
+        scene.changed.set()
+        await scene.for_a_moment()
+        (standing,) = scene.verdicts.standing.values()
+        return f"{standing.cause}/{standing.detail}"
+
+    async def scenario():
+        scene.read("pods")
+        scene.feeds["nodes"].refused("list")
+        scene.now += REFUSED_SECONDS
+        assert await word() == "unknown/forbidden"
+        scene.take(builders.node(gpus=0))
+        scene.read("nodes")
+        assert await word() == "allocatable-zero/plugin-gone"
+
+    asyncio.run(scenario())
