@@ -10,12 +10,6 @@ from tests.answers import NOW, ask
 
 CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.yaml"))
 
-LATER = {
-    "30-statcan57-cpu-does-not-fit": "other",
-    "32-devpod63-pod-affinity-to-cpu-node": "other",
-}
-"""Details that will come from the scheduler's condition, and what they are called until then."""
-
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_case_gets_its_word_and_detail(path):
@@ -29,7 +23,7 @@ def test_a_case_gets_its_word_and_detail(path):
     )
     verdict = ask(asked, *case["objects"], now=NOW)
     assert verdict.cause == case["expect"], case["why"]
-    assert verdict.detail == LATER.get(path.stem, case["detail"]), case["why"]
+    assert verdict.detail == case["detail"], case["why"]
     assert 0 < len(message(verdict, NOW)) <= 512
 
 

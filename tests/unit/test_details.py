@@ -343,7 +343,7 @@ class TestNotGPU:
     @pytest.mark.parametrize(
         ("reason", "message", "detail"),
         [
-            ("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.", "other"),
+            ("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.", "cpu"),
             ("SchedulerError", "running Filter plugin: boom", "other"),
             ("SchedulingGated", "Scheduling is blocked", "not-tried"),
             ("Unschedulable", "", "not-tried"),

@@ -40,5 +40,5 @@ def classify(pod: PodFacts, picture: Picture, now: float) -> Verdict:
     if cause is Cause.UNKNOWN:
         return Verdict(pod, cause, Detail.DRA, seen)
     if cause is Cause.NOT_GPU:
-        return Verdict(pod, cause, not_gpu_detail(pod, picture.rules), seen)
+        return Verdict(pod, cause, not_gpu_detail(pod, picture), seen)
     return Verdict(pod, cause, detail(cause, seen, now), seen)

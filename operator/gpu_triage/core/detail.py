@@ -3,10 +3,11 @@
 from collections import Counter
 
 from gpu_triage.core.causes import Cause, Detail
+from gpu_triage.core.condition import said
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.obstacles import is_lost, is_starting, missing_kind, taint_kind
-from gpu_triage.core.rules import Rules
+from gpu_triage.core.picture import Picture
 from gpu_triage.core.survey import Survey
 
 _TAINT_KINDS = (Detail.NOT_READY, Detail.CORDONED, Detail.PRESSURE, Detail.UNTOLERATED)
@@ -21,11 +22,16 @@ def ok_detail(pod: PodFacts) -> Detail:
     return Detail.RUNNING if pod.phase in ("Running", "Unknown") else Detail.STARTING
 
 
-def not_gpu_detail(pod: PodFacts, rules: Rules) -> Detail:
-    """What a pod waits for that GPUs would not help."""
-    if pod.scheduler not in rules.kube_schedulers:
+def not_gpu_detail(pod: PodFacts, picture: Picture) -> Detail:
+    """What a pod waits for that GPUs would not help, as its scheduler told."""
+    if pod.scheduler not in picture.rules.kube_schedulers:
         return Detail.OTHER_SCHEDULER
-    return Detail.OTHER if pod.tried else Detail.NOT_TRIED
+    if not pod.tried:
+        return Detail.NOT_TRIED
+    heard = said(pod.scheduler_says)
+    if heard.preempts or pod.nominated in picture.nodes:
+        return Detail.PREEMPTING
+    return heard.detail(picture.rules)
 
 
 def detail(cause: Cause, seen: Survey, now: float) -> Detail:
