@@ -30,7 +30,8 @@ def waiting_for(reason):
 GOLDEN = [
     (
         [pod(selector={"zone": "c"}), node(labels={"zone": "a"})],
-        "No node has zone=c. Nearest: a on 1 node.",
+        "No node has zone=c. Nearest: a on 1 node. Smallest fix: drop zone=c, if any node"
+        " will do (gpu-a has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(selector={"x/y": "c", "zone": "q"}), node(labels={"zone": "a"}), node("b")],
@@ -42,7 +43,8 @@ GOLDEN = [
             node(labels={"zone": "a"}),
             node("b", labels={"disk": "ssd"}),
         ],
-        "No node has all of disk=ssd and zone=a. Nearest: b lacks zone=a.",
+        "No node has all of disk=ssd and zone=a. Nearest: b lacks zone=a. Smallest fix: drop"
+        " zone=a, if any node will do (b has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [
@@ -54,13 +56,14 @@ GOLDEN = [
             holder(gpus=5),
         ],
         "Needs 2 nvidia.com/gpu; 4 nodes match and none is tolerated: 2 are tainted"
-        " nvidia.com/gpu=present:NoSchedule, 1 is cordoned and 1 is not ready."
-        " Nearest: b has 8 of 8 nvidia.com/gpu free.",
+        " nvidia.com/gpu=present:NoSchedule, 1 is cordoned and 1 is not ready. Smallest fix:"
+        " tolerate nvidia.com/gpu=present:NoSchedule (b has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(), node(taints=[GPU_TAINT])],
         "Needs 1 nvidia.com/gpu; the only matching node, gpu-a, is tainted"
-        " nvidia.com/gpu=present:NoSchedule. It has 8 of 8 nvidia.com/gpu free.",
+        " nvidia.com/gpu=present:NoSchedule. Smallest fix: tolerate"
+        " nvidia.com/gpu=present:NoSchedule (gpu-a has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(), node(gpus=0, capacity=8, taints=[GPU_TAINT])],
@@ -74,18 +77,20 @@ GOLDEN = [
     ),
     (
         [pod(), cpu_node(labels=PRODUCT)],
-        "cpu-a, the only node, does not offer nvidia.com/gpu. cpu-a has a GPU by its labels: look"
-        " at its device plugin.",
+        "cpu-a, the only node, does not offer nvidia.com/gpu. cpu-a has a GPU by its labels."
+        " Look at the device plugin on cpu-a.",
     ),
     (
         [pod(), cpu_node(resources={MIG: "7"})],
-        "cpu-a, the only node, does not offer nvidia.com/gpu. cpu-a offers 7 nvidia.com/mig-1g.5gb"
-        " instead.",
+        "cpu-a, the only node, does not offer nvidia.com/gpu. cpu-a offers 7"
+        " nvidia.com/mig-1g.5gb instead. Smallest fix: ask for nvidia.com/mig-1g.5gb (cpu-a"
+        " has 7 of 7 nvidia.com/mig-1g.5gb free).",
     ),
     (
         [pod(selector=on("cpu-a")), cpu_node(), node()],
         "cpu-a, the only matching node, does not offer nvidia.com/gpu. 1 node that the pod's"
-        " selector excludes does: gpu-a has 8 of 8 nvidia.com/gpu free.",
+        " selector excludes does, gpu-a. Smallest fix: kubernetes.io/hostname=gpu-a instead"
+        " of kubernetes.io/hostname=cpu-a (gpu-a has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(), cpu_node(resources={MIG: "0"}), cpu_node("b")],
@@ -95,30 +100,34 @@ GOLDEN = [
     ([pod()], "Needs 1 nvidia.com/gpu; the cluster has no node."),
     (
         [pod(), node(gpus=0)],
-        "Needs 1 nvidia.com/gpu; gpu-a reports 0 of 0: its device plugin is gone.",
+        "Needs 1 nvidia.com/gpu; gpu-a reports 0 of 0: its device plugin is gone. Look at the"
+        " device plugin on gpu-a.",
     ),
     (
         [pod(), node(gpus=0, capacity=4)],
-        "Needs 1 nvidia.com/gpu; gpu-a has capacity 4 and allocatable 0: no device is healthy.",
+        "Needs 1 nvidia.com/gpu; gpu-a has capacity 4 and allocatable 0: no device is"
+        " healthy. Look at the device plugin on gpu-a.",
     ),
     (
         [pod(gpus=16), node(), node("b", 4)],
-        "Needs 16 nvidia.com/gpu on one node; the largest of 2, gpu-a, offers 8: waiting will not"
-        " help.",
+        "Needs 16 nvidia.com/gpu on one node; the largest of 2, gpu-a, offers 8: waiting will"
+        " not help. Smallest fix: ask for 8 instead of 16 (gpu-a has 8 of 8 nvidia.com/gpu"
+        " free).",
     ),
     (
         [pod(gpus=4), node(), node("b"), holder(gpus=5), holder("other", 6, "b")],
-        "Needs 4 nvidia.com/gpu on one node; 5 are free on 2 nodes, at most 3 on one (gpu-a).",
+        "Needs 4 nvidia.com/gpu on one node; 5 are free on 2 nodes, at most 3 on one (gpu-a)."
+        " Smallest fix: ask for 3 instead of 4 (gpu-a has 3 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(gpus=8), node(gpus=7, capacity=8)],
-        "Needs 8 nvidia.com/gpu on one node; gpu-a should have 8 and has allocatable 7: 1 device is"
-        " unhealthy.",
+        "Needs 8 nvidia.com/gpu on one node; gpu-a should have 8 and has allocatable 7: 1"
+        " device is unhealthy. Look at the device plugin on gpu-a.",
     ),
     (
         [pod(), node(gpus=6, capacity=8), holder()],
-        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 6 nvidia.com/gpu free (2 of"
-        " 8 devices unhealthy). Held by default/holder (8).",
+        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 6 nvidia.com/gpu free"
+        " (2 of 8 devices unhealthy). Held by default/holder (8 since 2026-01-10T10:00Z).",
     ),
     (
         [
@@ -127,19 +136,22 @@ GOLDEN = [
             *(holder(name, n) for name, n in (("a", 1), ("b", 2), ("c", 1), ("d", 1))),
             holder("secret", 3, namespace="tenant"),
         ],
-        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free. Held"
-        " by default/b (2), default/a (1), default/c (1), 1 more pod of this namespace (1) and 1"
-        " pod of other namespaces (3).",
+        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free."
+        " Held by default/b (2 since 2026-01-10T10:00Z), default/a (1 since"
+        " 2026-01-10T10:00Z), default/c (1 since 2026-01-10T10:00Z), 1 more pod of this"
+        " namespace (1) and 1 pod of other namespaces (3).",
     ),
     (
         [pod(), node(), holder(), node("b", taints=[NOT_READY])],
-        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free. Held"
-        " by default/holder (8). b could take it, but is not ready.",
+        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free."
+        " Held by default/holder (8 since 2026-01-10T10:00Z). b could take it, but is not"
+        " ready. Look at node b.",
     ),
     (
         [pod(), node(), holder(), cpu_node("b", labels=PRODUCT)],
-        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free. Held"
-        " by default/holder (8). b could take it, but has lost its GPUs or never offered them.",
+        "Needs 1 nvidia.com/gpu on one node; best of 1: gpu-a has 0 of 8 nvidia.com/gpu free."
+        " Held by default/holder (8 since 2026-01-10T10:00Z). b could take it, but has lost"
+        " its GPUs or never offered them. Look at the device plugin on b.",
     ),
     (
         [

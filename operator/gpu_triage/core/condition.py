@@ -1,8 +1,9 @@
-"""What kube-scheduler said about a pod: its text in the PodScheduled condition, read as counts by reason.
+"""What kube-scheduler said about a pod: the PodScheduled condition, read as counts by reason.
 
-The text never chooses a word; it tells what besides GPUs keeps a pod that no GPU step keeps. Its grammar is that of
-``FitError.Error`` in kube-scheduler's framework/types.go, the same from 1.34 to 1.37: a histogram over nodes or one
-reason for all of them, then what preemption would do. That last part can repeat a reason, so it is cut off.
+The text never chooses a word; it tells what besides GPUs keeps a pod that no GPU step keeps. Its
+grammar is that of ``FitError.Error`` in kube-scheduler's framework/types.go, the same from 1.34 to
+1.37: a histogram over nodes or one reason for all of them, then what preemption would do. That last
+part can repeat a reason, so it is cut off.
 """
 
 import re

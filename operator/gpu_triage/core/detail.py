@@ -6,7 +6,13 @@ from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.condition import said
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
-from gpu_triage.core.obstacles import is_lost, is_starting, missing_kind, taint_kind
+from gpu_triage.core.obstacles import (
+    fits_when_healthy,
+    is_lost,
+    is_starting,
+    missing_kind,
+    taint_kind,
+)
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.survey import Survey
 
@@ -95,7 +101,7 @@ def _allocatable_zero(seen: Survey) -> Detail:
 
 def _exhausted(seen: Survey) -> Detail:
     usable = seen.candidates(TOLERATED | OFFERS | ALLOCATABLE)
-    if any(_fits_when_healthy(seen, node) for node in usable):
+    if any(fits_when_healthy(seen, node) for node in usable):
         return Detail.UNHEALTHY_DEVICES
     if any(is_lost(seen, node) for node in seen.nodes(LABEL)):
         return Detail.NODES_LOST
@@ -110,13 +116,6 @@ def _exhausted(seen: Survey) -> Detail:
 
 def _fits_when_empty(seen: Survey, node: NodeFacts) -> bool:
     return seen.fits(lambda name: node.allocatable.get(name, 0))
-
-
-def _fits_when_healthy(seen: Survey, node: NodeFacts) -> bool:
-    taken = seen.picture.taken_from(seen.pod, node.name)
-    return seen.fits(
-        lambda name: max(node.expected(name), node.allocatable.get(name, 0)) - taken.get(name, 0)
-    )
 
 
 def _fits_without_nominations(seen: Survey, node: NodeFacts) -> bool:

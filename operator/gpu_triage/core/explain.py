@@ -7,10 +7,13 @@ pod's own namespace; others are counted.
 from collections import Counter
 
 from gpu_triage.core.causes import Cause, Detail
+from gpu_triage.core.change import CHANGE
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
+from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.mismatch import label_mismatch
-from gpu_triage.core.obstacles import is_lost, is_starting
+from gpu_triage.core.next_step import next_step
+from gpu_triage.core.obstacles import is_lost, is_starting, taint_kind
 from gpu_triage.core.reasons import free_of, taint_reason
 from gpu_triage.core.shortage import exhausted
 from gpu_triage.core.survey import Survey, Verdict
@@ -18,8 +21,15 @@ from gpu_triage.core.wording import amounts, count_of, cut, listing, names
 
 
 def message(verdict: Verdict, now: float) -> str:
-    """What the verdict says, in at most 512 characters."""
-    return cut(_sentence(verdict, now))
+    """What the verdict says and what to do next, in at most 512 characters."""
+    fix = smallest_fix(verdict)
+    sentence = _sentence(verdict, now)
+    if verdict.survey is None:
+        return cut(sentence)
+    if verdict.cause is Cause.TAINT and (fix is None or fix.kind != CHANGE):
+        sentence += _nearest(verdict.survey)
+    step = next_step(fix, verdict.survey)
+    return cut(f"{sentence} {step}" if step else sentence)
 
 
 def _sentence(verdict: Verdict, now: float) -> str:
@@ -52,9 +62,19 @@ def _of_nodes(cause: Cause, detail: Detail, seen: Survey) -> str:
         case Cause.NO_GPU_NODE:
             return _no_gpu_node(detail, seen)
         case Cause.ALLOCATABLE_ZERO:
-            return _allocatable_zero(seen)
+            return _allocatable_zero(seen) + _cordoned(seen)
         case _:
-            return exhausted(detail, seen)
+            return exhausted(detail, seen) + _cordoned(seen)
+
+
+def _cordoned(seen: Survey) -> str:
+    """Cordoned nodes that would take the pod: named, for nobody knows why they are missed."""
+    would = seen.nodes(LABEL | OFFERS | ALLOCATABLE | FREE, without=TOLERATED)
+    cordoned = [node for node in would if taint_kind(seen, node) is Detail.CORDONED]
+    if not cordoned:
+        return ""
+    shown = listing([node.name for node in cordoned], noun="node")
+    return f" It would fit on {shown}, cordoned now."
 
 
 def _hope(detail: Detail, seen: Survey, now: float) -> str:
@@ -152,16 +172,22 @@ def _taint(seen: Survey) -> str:
     if len(candidates) == 1:
         only = candidates[0]
         stop = f"the only matching node, {only.name}, is {taint_reason(seen, only)}"
-        there = f"It has {free_of(seen, only)}." if usable else ""
     else:
         groups = Counter(taint_reason(seen, node) for node in candidates).most_common()
         parts = [f"{n} {'is' if n == 1 else 'are'} {reason}" for reason, n in groups]
         stop = f"{len(candidates)} nodes match and none is tolerated: {listing(parts)}"
-        best = _best(seen, usable) if usable else None
-        there = f"Nearest: {best.name} has {free_of(seen, best)}." if best is not None else ""
     if not usable:
         return f"No matching node has a usable GPU for {wanted}; {stop}."
-    return f"Needs {wanted}; {stop}. {there}"
+    return f"Needs {wanted}; {stop}."
+
+
+def _nearest(seen: Survey) -> str:
+    """What the best of the nodes that keep the pod off has left."""
+    usable = seen.candidates(ALLOCATABLE)
+    if not usable:
+        return ""
+    best = _best(seen, usable)
+    return f" {best.name} has {free_of(seen, best)}."
 
 
 def _no_gpu_node(detail: Detail, seen: Survey) -> str:
@@ -170,10 +196,8 @@ def _no_gpu_node(detail: Detail, seen: Survey) -> str:
     match detail:
         case Detail.PLUGIN_MISSING:
             bare = [node.name for node in candidates if node.gpu_label and not node.living()]
-            if len(bare) == 1:
-                return f"{sentence}. {bare[0]} has a GPU by its labels: look at its device plugin."
-            have = f"{listing(bare)} have GPUs by their labels"
-            return f"{sentence}. {have}: look at the device plugin."
+            have = "has a GPU by its labels" if len(bare) == 1 else "have GPUs by their labels"
+            return f"{sentence}. {listing(bare)} {have}."
         case Detail.OTHER_RESOURCE_NAME:
             node = next(node for node in candidates if node.living())
             offer = {name: node.allocatable.get(name, 0) for name in node.living()}
@@ -181,10 +205,11 @@ def _no_gpu_node(detail: Detail, seen: Survey) -> str:
         case Detail.SELECTOR_EXCLUDES_GPU_NODES:
             others = seen.nodes(OFFERS, without=LABEL)
             best = _best(seen, others)
-            verb = "does" if len(others) == 1 else "do"
+            does = "does" if len(others) == 1 else "do"
+            which = best.name if len(others) == 1 else f"such as {best.name}"
             return (
                 f"{sentence}. {count_of(len(others), 'node')} that the pod's selector excludes"
-                f" {verb}: {best.name} has {free_of(seen, best)}."
+                f" {does}, {which}."
             )
         case Detail.NEVER_ADVERTISED:
             nodes = seen.picture.nodes.values()

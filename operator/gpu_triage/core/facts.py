@@ -9,10 +9,11 @@ import msgspec
 from gpu_triage.core import objects
 from gpu_triage.core.intent import Intent, intent
 from gpu_triage.core.quantity import QuantityError, count
-from gpu_triage.core.request import request
+from gpu_triage.core.request import Ask, asks, request
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.selector import Selector, selector
 from gpu_triage.core.toleration import Taint, Toleration, blocking, tolerations
+from gpu_triage.core.workload import Trouble, trouble, workload
 
 DEFAULT_SCHEDULER = "default-scheduler"
 REJECTIONS = ("UnexpectedAdmissionError", "TopologyAffinityError")
@@ -45,12 +46,19 @@ class PodFacts(msgspec.Struct, frozen=True):
     gates: tuple[str, ...]
     terminating: bool
     created: float | None
+    started: float | None
+    """When its kubelet took it on."""
+    workload: str
+    """Whose pod it is: ``Deployment/web``, ``Job/train``; empty where nobody's."""
+    trouble: Trouble | None
     tried: bool
     """A scheduler has said why it does not fit."""
     scheduler_says: str
     """The text of the PodScheduled condition."""
     waiting: str
     """The first container that waits and why: "cuda: ImagePullBackOff"."""
+    asks: tuple[Ask, ...]
+    """Where in the manifest the GPUs are asked for."""
     intent: Intent | None
     """Set only where nothing is requested."""
     published: dict[str, str]
@@ -160,12 +168,16 @@ def pod_facts(pod: objects.Pod, rules: Rules) -> PodFacts:
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         terminating=meta.deletion_timestamp is not None,
         created=objects.seconds(meta.creation_timestamp),
+        started=objects.seconds(status.start_time),
+        workload=workload(meta),
+        trouble=trouble(meta, status),
         tried=scheduled is not None
         and scheduled.status == "False"
         and scheduled.reason != "SchedulingGated"
         and bool(scheduled.message),
         scheduler_says=(scheduled.message or "") if scheduled is not None else "",
         waiting=_waiting(status),
+        asks=asks(spec, rules),
         intent=None if asked else intent(pod, rules),
         published={
             name: annotations[key]

@@ -153,10 +153,17 @@ class ContainerWaiting(_Object, frozen=True):
     reason: str | None = None
 
 
+class ContainerTerminated(_Object, frozen=True):
+    """How a container ended."""
+
+    exit_code: int = 0
+
+
 class ContainerState(_Object, frozen=True):
     """What a container does now."""
 
     waiting: ContainerWaiting | None = None
+    terminated: ContainerTerminated | None = None
 
 
 class ContainerStatus(_Object, frozen=True):
@@ -173,6 +180,7 @@ class PodStatus(_Object, frozen=True):
     reason: str | None = None
     conditions: list[Condition] | None = None
     nominated_node_name: str | None = None
+    start_time: str | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
 

@@ -92,6 +92,14 @@ def is_lost(seen: Survey, node: NodeFacts) -> bool:
     return stopped and seen.fits(left)
 
 
+def fits_when_healthy(seen: Survey, node: NodeFacts) -> bool:
+    """Whether the pod would fit if every device that the node should have were allocatable."""
+    taken = seen.picture.taken_from(seen.pod, node.name)
+    return seen.fits(
+        lambda name: max(node.expected(name), node.allocatable.get(name, 0)) - taken.get(name, 0)
+    )
+
+
 def offer_lost(node: NodeFacts, resource: str, seen: Survey) -> bool:
     """Whether a node says 0, or is known to have GPUs and offers none, and nothing explains it.
 

@@ -7,9 +7,20 @@ init containers need one after the other, plus the overhead of the pod's runtime
 
 from collections.abc import Iterable
 
+import msgspec
+
 from gpu_triage.core import objects
 from gpu_triage.core.quantity import QuantityError, count
 from gpu_triage.core.rules import Rules
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One container's wish."""
+
+    path: str
+    """Of the resources' map; a limit alone is enough, since requests follow it."""
+    resource: str
+    amount: int
 
 
 def request(spec: objects.PodSpec, rules: Rules) -> dict[str, int]:
@@ -24,6 +35,18 @@ def request(spec: objects.PodSpec, rules: Rules) -> dict[str, int]:
 def gpu_names(spec: objects.PodSpec, rules: Rules) -> list[str]:
     """The GPU resource names that a pod mentions, sorted."""
     return sorted(name for name in named(spec) if rules.is_gpu(name))
+
+
+def asks(spec: objects.PodSpec, rules: Rules) -> tuple[Ask, ...]:
+    """Every place in a pod's manifest where GPUs are asked for, in order."""
+    groups = (("containers", spec.containers), ("initContainers", spec.init_containers))
+    return tuple(
+        Ask(f"spec.{field}[{index}].resources.limits", name, amount)
+        for field, containers in groups
+        for index, container in enumerate(containers or ())
+        for name in gpu_names(spec, rules)
+        if (amount := _of(container, f"{field}[{index}]", name)) > 0
+    )
 
 
 def named(spec: objects.PodSpec) -> set[str]:

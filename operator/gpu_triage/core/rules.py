@@ -36,6 +36,10 @@ class Rules(msgspec.Struct, frozen=True):
     """Taint keys that a node carries while it starts."""
     kube_schedulers: tuple[str, ...] = ("default-scheduler",)
     """Scheduler names that are profiles of one kube-scheduler."""
+    open_taints: tuple[str, ...] = ()
+    """Taint keys, besides the GPUs' own, that a user may be advised to tolerate."""
+    autoscaling: bool = False
+    """Whether nodes that are not there now can be made when a pod asks for them."""
     domain: str = DOMAIN
     """Prefix of the annotation keys."""
     node_starting_seconds: float = 900
@@ -52,6 +56,10 @@ class Rules(msgspec.Struct, frozen=True):
     def is_startup_taint(self, key: str) -> bool:
         """Whether a taint key is one of those that a starting node carries."""
         return _matches(self.startup_taints, key)
+
+    def may_tolerate(self, key: str) -> bool:
+        """Whether a pod that wants GPUs may be advised to tolerate a taint of this key."""
+        return self.is_gpu(key) or _matches(self.open_taints, key)
 
     def same_scheduler(self, one: str, other: str) -> bool:
         """Whether two scheduler names belong to one scheduler, which honours its nominations."""

@@ -13,6 +13,7 @@ import msgspec
 from gpu_triage.core import objects
 
 NAME_FIELD = "metadata.name"
+REQUIRED = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 _INTEGER = re.compile(r"[+-]?0*[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
 _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
@@ -75,6 +76,8 @@ class Selector(msgspec.Struct, frozen=True):
     """
 
     alternatives: tuple[tuple[Requirement, ...], ...] = ((),)
+    paths: tuple[tuple[str, ...], ...] = ((),)
+    """Where each requirement stands in the pod's manifest."""
 
     @property
     def empty(self) -> bool:
@@ -108,17 +111,30 @@ class Selector(msgspec.Struct, frozen=True):
 
 def selector(spec: objects.PodSpec) -> Selector:
     """The choice of nodes that a pod's spec makes."""
-    pairs = tuple(
-        Requirement(key, "In", (value,))
-        for key, value in sorted((spec.node_selector or {}).items())
-    )
+    chosen = sorted((spec.node_selector or {}).items())
+    pairs = tuple(Requirement(key, "In", (value,)) for key, value in chosen)
+    at = tuple(f"spec.nodeSelector[{key}]" for key, _ in chosen)
     required = None
     if spec.affinity is not None and spec.affinity.node_affinity is not None:
         required = spec.affinity.node_affinity.required
     if required is None:
-        return Selector((pairs,))
-    terms = [_term(term) for term in required.node_selector_terms or ()]
-    return Selector(tuple(pairs + term for term in terms if term))
+        return Selector((pairs,), (at,))
+    terms = [
+        (pairs + requirements, at + _paths(term, index))
+        for index, term in enumerate(required.node_selector_terms or ())
+        if (requirements := _term(term))
+    ]
+    return Selector(tuple(each for each, _ in terms), tuple(paths for _, paths in terms))
+
+
+def _paths(term: objects.SelectorTerm, index: int) -> tuple[str, ...]:
+    at = f"{REQUIRED}.nodeSelectorTerms[{index}]"
+    expressions = range(len(term.match_expressions or ()))
+    fields = range(len(term.match_fields or ()))
+    return (
+        *(f"{at}.matchExpressions[{number}]" for number in expressions),
+        *(f"{at}.matchFields[{number}]" for number in fields),
+    )
 
 
 def _term(term: objects.SelectorTerm) -> tuple[Requirement, ...]:

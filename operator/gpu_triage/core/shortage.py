@@ -1,8 +1,9 @@
 """The sentence for GPUs that are taken: what is needed, what is left, who holds the rest."""
 
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED
+from gpu_triage.core.holders import same_workload, who
 from gpu_triage.core.reasons import free_of
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import amounts, count_of, listing
@@ -19,10 +20,12 @@ def exhausted(detail: Detail, seen: Survey) -> str:
             return _unhealthy(seen, usable, wanted)
         case Detail.NEVER_FITS:
             largest = max(usable, key=lambda node: node.allocatable.get(short, 0))
+            grows = seen.picture.rules.autoscaling
+            vain = "no node type in use is large enough" if grows else "waiting will not help"
             which = "the only candidate" if len(usable) == 1 else f"the largest of {len(usable)}"
             return (
                 f"Needs {needed} {short} on one node; {which}, {largest.name}, offers"
-                f" {largest.allocatable.get(short, 0)}: waiting will not help."
+                f" {largest.allocatable.get(short, 0)}: {vain}."
             )
         case Detail.FRAGMENTED:
             total = sum(max(0, seen.free(node, short)) for node in usable)
@@ -35,12 +38,16 @@ def exhausted(detail: Detail, seen: Survey) -> str:
     sentence += f" {free_of(seen, best)}{_ailing(best, short)}."
     there = " there" if len(usable) > 1 else ""
     if reserved := seen.picture.reserved_for_others(seen.pod, best.name):
-        sentence += f" Reserved{there} for {_who(seen.pod, reserved, short)}."
+        sentence += f" Reserved{there} for {who(seen.pod, reserved, short)}."
     held = [
         pod for pod in seen.picture.holders.get(best.name, {}).values() if pod.request.get(short, 0)
     ]
     if held:
-        sentence += f" Held{there} by {_who(seen.pod, held, short)}."
+        sentence += f" Held{there} by {who(seen.pod, held, short)}."
+    if own := [pod for pod in held if same_workload(pod, seen.pod)]:
+        sentence += (
+            f" {own[0].name} is of its own workload, {seen.pod.workload}: it waits for itself."
+        )
     return sentence
 
 
@@ -69,19 +76,3 @@ def _unhealthy(seen: Survey, usable: list[NodeFacts], wanted: str) -> str:
 def _ailing(node: NodeFacts, resource: str) -> str:
     gone = node.expected(resource) - node.allocatable.get(resource, 0)
     return f" ({gone} of {node.expected(resource)} devices unhealthy)" if gone > 0 else ""
-
-
-def _who(pod: PodFacts, others: list[PodFacts], resource: str) -> str:
-    """Pods of the own namespace by name with what they have, largest first; the rest counted."""
-    own = [other for other in others if other.namespace == pod.namespace]
-    own.sort(key=lambda other: (-other.request.get(resource, 0), other.name))
-    parts = [f"{other.key} ({other.request.get(resource, 0)})" for other in own[:3]]
-    rest = own[3:]
-    if rest:
-        held = sum(other.request.get(resource, 0) for other in rest)
-        parts.append(f"{count_of(len(rest), 'more pod')} of this namespace ({held})")
-    foreign = [other for other in others if other.namespace != pod.namespace]
-    if foreign:
-        held = sum(other.request.get(resource, 0) for other in foreign)
-        parts.append(f"{count_of(len(foreign), 'pod')} of other namespaces ({held})")
-    return listing(parts, most=5)
