@@ -22,6 +22,11 @@ def on(host):
     return {"kubernetes.io/hostname": host}
 
 
+def refused(text):
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return pod(status={"conditions": [{**condition, "message": text}]})
+
+
 def waiting_for(reason):
     state = {"name": "cuda", "state": {"waiting": {"reason": reason}}}
     return pod(node="gpu-a", phase="Pending", status={"containerStatuses": [state]})
@@ -179,6 +184,32 @@ GOLDEN = [
         [pod(), node(), node("b")],
         "GPUs are not the cause: b has 8 of 8 nvidia.com/gpu free (one of 2 nodes that fit). No"
         " scheduler has tried it yet.",
+    ),
+    (
+        [
+            refused(
+                "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available:"
+                " 1 Preemption is not helpful for scheduling."
+            ),
+            node(),
+        ],
+        "GPUs are not the cause: gpu-a has 8 of 8 nvidia.com/gpu free. The scheduler says: 1"
+        " Insufficient cpu.",
+    ),
+    (
+        [refused("0/41 nodes are available: 35 Insufficient cpu, 6 Too many pods."), node()],
+        "GPUs are not the cause: gpu-a has 8 of 8 nvidia.com/gpu free. The scheduler says (of 41"
+        " nodes; now 1): 35 Insufficient cpu; 6 Too many pods.",
+    ),
+    (
+        [refused("0/1 nodes are available: 1 Insufficient nvidia.com/gpu."), node()],
+        "GPUs are not the cause: gpu-a has 8 of 8 nvidia.com/gpu free. The scheduler has not tried"
+        " again since; it last said: 1 Insufficient nvidia.com/gpu.",
+    ),
+    (
+        [refused("running Filter plugin: boom"), node()],
+        "GPUs are not the cause: gpu-a has 8 of 8 nvidia.com/gpu free. The scheduler says: running"
+        " Filter plugin: boom.",
     ),
     (
         [pod(schedulerName="kai"), node()],

@@ -8,6 +8,7 @@ from collections import Counter
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import CHANGE
+from gpu_triage.core.condition import said
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.fix import smallest_fix
@@ -161,8 +162,22 @@ def _not_gpu(verdict: Verdict) -> str:
             return f"GPUs are not the cause: {there}. It waits for scheduler {pod.scheduler}."
         case Detail.NOT_TRIED:
             return f"GPUs are not the cause: {there}. No scheduler has tried it yet."
-    says = f" The scheduler says: {pod.scheduler_says}" if pod.scheduler_says else ""
-    return f"GPUs are not the cause: {there}.{says}"
+    return f"GPUs are not the cause: {there}. {_heard(seen)}"
+
+
+def _heard(seen: Survey) -> str:
+    """What the scheduler said last, and whether that is older than what it would see now."""
+    heard = said(seen.pod.scheduler_says)
+    reasons = "; ".join(f"{n} {reason}" for n, reason in heard.reasons)
+    if heard.nodes is None:
+        reasons = seen.pod.scheduler_says
+    if heard.preempts:
+        return f"The scheduler is evicting others for it: {reasons}."
+    if heard.only_gpu_steps(seen.picture.rules):
+        return f"The scheduler has not tried again since; it last said: {reasons}."
+    known = len(seen.codes)
+    grown = "" if heard.nodes in (None, known) else f" (of {heard.nodes} nodes; now {known})"
+    return f"The scheduler says{grown}: {reasons.rstrip('.')}."
 
 
 def _taint(seen: Survey) -> str:
