@@ -153,7 +153,7 @@ def test_pods_that_may_not_be_read_matter_only_to_words_that_rest_on_them(waitin
     ],
     ids=["read", "off", "absent", "refused", "refused and needed", "refused though absent"],
 )
-def test_device_classes(dra, exists, forbidden, word, unread, noted):  # noqa: PLR0917
+def test_device_classes(dra, exists, forbidden, word, unread, noted):
     api = FakeApi(pod(), node(gpus=None), device_class(), dra=exists, forbidden=forbidden)
     verdict, reader, notes = asked(api, dra=dra)
     assert (verdict.cause, reader.dra_unread, bool(notes)) == (word, unread, noted)

@@ -118,6 +118,18 @@ def test_explain_alone_is_the_text(cli):
     assert cli(*one, "--explain") in report
 
 
+HOLDER = {
+    "namespace": "gpu-triage",
+    "name": "case-ok",
+    "node": "lab-node-0",
+    "gpus": {"nvidia.com/gpu": 1},
+    "workload": "",
+    "since": "2026-01-20T10:00Z",
+    "trouble": "",
+    "own": False,
+}
+
+
 def test_json_of_one_pod(cli):
     told = valid(cli(*LAB, "gpu-triage", "case-exhaust", "-o", "json"))
     nodes = told.pop("nodes")
@@ -130,7 +142,7 @@ def test_json_of_one_pod(cli):
         "cause": "exhausted",
         "detail": "busy",
         "message": "Needs 2 nvidia.com/gpu on one node; best of 1: lab-node-0 has 1 of 2"
-        " nvidia.com/gpu free. Held by gpu-triage/case-ok (1).",
+        " nvidia.com/gpu free. Held by gpu-triage/case-ok (1 since 2026-01-20T10:00Z).",
         "since": None,
         "request": {"nvidia.com/gpu": 2},
         "node": None,
@@ -144,7 +156,18 @@ def test_json_of_one_pod(cli):
             "free": 0,
         },
         "source": "computed",
-        "fix": None,
+        "workload": None,
+        "fix": {
+            "kind": "advice",
+            "object": "pod gpu-triage/case-exhaust",
+            "says": "",
+            "path": None,
+            "from": None,
+            "to": "wait",
+            "node": None,
+            "reaches": None,
+        },
+        "holders": [HOLDER],
         "dra": None,
     }
     assert [(each["name"], each["step"]) for each in nodes] == [
@@ -187,7 +210,7 @@ def test_json_of_nodes(cli):
         "used": {"nvidia.com/gpu": 1},
         "free": {"nvidia.com/gpu": 1},
         "taints": ["nvidia.com/gpu=present:NoSchedule"],
-        "holders": [{"namespace": "gpu-triage", "name": "case-ok", "holds": {"nvidia.com/gpu": 1}}],
+        "holders": [HOLDER],
     }
 
 

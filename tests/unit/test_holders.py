@@ -33,7 +33,7 @@ def test_largest_first_then_longest():
         holder("young", 3, status={"startTime": "2026-01-10T09:59:00Z"}),
         holder("old", 3, status={"startTime": "2026-01-10T08:00:00Z"}),
     )
-    assert [each.pod for each in found] == ["old", "young", "small"]
+    assert [each.name for each in found] == ["old", "young", "small"]
     assert found[0].since == "2026-01-10T08:00Z"
     assert found[0].gpus == {"nvidia.com/gpu": 3}
 

@@ -94,8 +94,8 @@ GOLDEN = [
     (
         [pod(selector=on("cpu-a")), cpu_node(), node()],
         "cpu-a, the only matching node, does not offer nvidia.com/gpu. 1 node that the pod's"
-        " selector excludes does, gpu-a. Smallest fix: kubernetes.io/hostname=gpu-a instead"
-        " of kubernetes.io/hostname=cpu-a (gpu-a has 8 of 8 nvidia.com/gpu free).",
+        " selector excludes does, gpu-a. Smallest fix: select kubernetes.io/hostname=gpu-a"
+        " instead of cpu-a (gpu-a has 8 of 8 nvidia.com/gpu free).",
     ),
     (
         [pod(), cpu_node(resources={MIG: "0"}), cpu_node("b")],

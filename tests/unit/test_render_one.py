@@ -38,11 +38,14 @@ def test_a_pod_that_waits_is_told_in_full():
         default/train: exhausted (busy)
         The GPUs are taken: it fits once others finish.
 
-        Needs 4 nvidia.com/gpu on one node; best of 1: gpu-1 has 2 of 8 nvidia.com/gpu free. Held by default/big (6).
+        Needs 4 nvidia.com/gpu on one node; best of 1: gpu-1 has 2 of 8 nvidia.com/gpu free. Held by default/big (6 since 2026-01-10T10:00Z). It would fit on gpu-2, cordoned now.
 
         Asks for   4 nvidia.com/gpu
         Age        1m
         Next step  Wait, or see who holds them: gpu-triage --nodes.
+
+        HELD BY      GPUS              NODE   SINCE              WORKLOAD
+        default/big  6 nvidia.com/gpu  gpu-1  2026-01-10T10:00Z  -
 
         LEFT  AFTER STEP   THAT IS
            3  nodes        all of the cluster
@@ -62,7 +65,7 @@ def test_a_pod_that_waits_is_told_in_full():
 
 def test_on_a_narrow_screen_sentences_are_wrapped():
     found = text(pod(gpus=9), node("gpu-1"), width=40)
-    assert "\n".join(found.splitlines()[:13]) == (
+    assert "\n".join(found.splitlines()[:16]) == (
         shown("""
         default/train: exhausted (never-fits)
         The GPUs are taken: it asks for more on
@@ -70,13 +73,16 @@ def test_on_a_narrow_screen_sentences_are_wrapped():
 
         Needs 9 nvidia.com/gpu on one node; the
         only candidate, gpu-1, offers 8: waiting
-        will not help.
+        will not help. Smallest fix: ask for 8
+        instead of 9 (gpu-1 has 8 of 8
+        nvidia.com/gpu free).
 
         Asks for   9 nvidia.com/gpu
         Age        1m
-        Next step  Ask for less per pod: waiting
-                   for others to finish will not
-                   help.
+        Next step  Ask for 8 instead of 9.
+                   changes the pod: in its manifest, and make it anew, at spec.containers[0].resources.limits[nvidia.com/gpu]
+                   - 9
+                   + 8
         """)
     )
 

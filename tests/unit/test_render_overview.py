@@ -49,12 +49,12 @@ def test_pods_stand_by_cause_and_the_oldest_first():
     assert overview.report(answers(), namespaces=True) == shown("""
         CAUSE             DETAIL         NAMESPACE  POD     AGE  ASKS FOR
         label-mismatch    unknown-value  else       lost      -  1 nvidia.com/gpu
-            No node has pool=none. Nearest: dead on 1 node.
+            No node has pool=none. Nearest: dead on 1 node. Smallest fix: drop pool=none, if any node will do (gpu-1 has 1 of 2 nvidia.com/gpu free).
         allocatable-zero  all-unhealthy  default    dead   1h1m  1 nvidia.com/gpu
-            Needs 1 nvidia.com/gpu; gpu-2 has capacity 4 and allocatable 0: no device is healthy.
+            Needs 1 nvidia.com/gpu; gpu-2 has capacity 4 and allocatable 0: no device is healthy. Look at the device plugin on gpu-2.
         exhausted         busy           default    old    2h1m  2 nvidia.com/gpu
         exhausted         busy           default    young    2m  2 nvidia.com/gpu
-            Needs 2 nvidia.com/gpu on one node; best of 1: gpu-1 has 1 of 2 nvidia.com/gpu free. Held by default/holder (1).
+            Needs 2 nvidia.com/gpu on one node; best of 1: gpu-1 has 1 of 2 nvidia.com/gpu free. Held by default/holder (1 since 2026-01-10T10:00Z).
 
         CAUSE             PODS  GPUS ASKED FOR
         label-mismatch       1  1 nvidia.com/gpu
@@ -74,7 +74,7 @@ def test_wide_is_one_line_a_pod():
     assert told[:3] == shown("""
         CAUSE      DETAIL   POD     AGE  ASKS FOR          NODE   SINCE  SOURCE    MESSAGE
         ok         running  holder   1m  1 nvidia.com/gpu  gpu-1  -      computed  Runs on gpu-1 with 1 nvidia.com/gpu.
-        exhausted  busy     young    2m  2 nvidia.com/gpu  -      -      computed  Needs 2 nvidia.com/gpu on one node; best of 1: gpu-1 has 1 of 2 nvidia.com/gpu free. Held by default/holder (1).
+        exhausted  busy     young    2m  2 nvidia.com/gpu  -      -      computed  Needs 2 nvidia.com/gpu on one node; best of 1: gpu-1 has 1 of 2 nvidia.com/gpu free. Held by default/holder (1 since 2026-01-10T10:00Z).
     """)
 
 

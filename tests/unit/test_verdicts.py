@@ -119,7 +119,7 @@ def test_a_new_pod_that_fits_gets_not_tried_after_thirty_seconds():
 
 
 def test_a_new_pod_that_a_scheduler_has_refused_for_other_reasons_waits_two_seconds():
-    assert play((0, "other"), (2, "other")) == ["", "not-gpu/other @2"]
+    assert play((0, "other"), (2, "other")) == ["", "not-gpu/pods @2"]
 
 
 def test_not_gpu_gives_way_to_a_gpu_word_at_once():

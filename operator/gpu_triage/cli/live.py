@@ -7,7 +7,7 @@ import msgspec
 from gpu_triage.cli.connection import Api, RefusedError, path
 from gpu_triage.cli.failure import AnswerError
 from gpu_triage.cli.lists import Progress, pages, silent
-from gpu_triage.cli.need import certain_fit, in_question
+from gpu_triage.cli.need import certain_fit, in_question, in_sentence
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, VOCABULARY, Cause, Detail
@@ -85,7 +85,8 @@ class Live:
             return verdict
         if self.read_nodes():
             verdict = classify(pod, picture, now)
-            if DEVICE_CLASSES in VOCABULARY[verdict.cause].rests_on:
+            # The next step of an earlier word may lead to a node that DRA serves.
+            if self._explain or DEVICE_CLASSES in VOCABULARY[verdict.cause].rests_on:
                 self.read_classes()
                 verdict = classify(pod, picture, now)
             self._read_pods_for(verdict, now)
@@ -149,6 +150,12 @@ class Live:
     def _read_pods_for(self, verdict: Verdict, now: float) -> None:
         """Reads the pods that hold what the answer hangs on."""
         names = in_question(verdict, now, explain=self._explain)
+        told = sorted({*names, *in_sentence(verdict)}) if self._explain else names
+        if len(told) <= FEW:
+            names = told
+        elif told != names:
+            # The word stands; its sentence then says what there is, not what is free.
+            self.inventory.mark_unread(PODS, Detail.NOT_SYNCED)
         if not names:
             return
         try:

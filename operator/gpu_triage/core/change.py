@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from gpu_triage.core.causes import PODS
 from gpu_triage.core.facts import NodeFacts, Shape
 from gpu_triage.core.fit import Step, node_code, step
 from gpu_triage.core.survey import Survey
@@ -50,6 +51,8 @@ def change(seen: Survey, shape: Shape, node: NodeFacts, edit: Edit) -> Fix:
     """An edit that gives the pod another shape, with what it reaches on a node."""
     taken = seen.picture.taken_from(seen.pod, node.name)
     reached = step(node_code(shape, node, taken, seen.picture.classes))
+    if reached is Step.FITS and PODS in seen.picture.unread:
+        reached = Step.FREE  # it gets there; whether enough is left cannot be told
     return Fix(
         CHANGE,
         f"pod {seen.pod.key}",

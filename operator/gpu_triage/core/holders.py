@@ -10,11 +10,11 @@ from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import count_of, listing
 
 
-class Holder(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pod that holds GPUs on a node that would do."""
+class Holder(msgspec.Struct, frozen=True):
+    """A pod that holds GPUs."""
 
     namespace: str
-    pod: str
+    name: str
     node: str
     gpus: dict[str, int]
     workload: str = ""
@@ -32,19 +32,21 @@ def holders(seen: Survey, nodes: Iterable[NodeFacts]) -> list[Holder]:
         for pod in seen.picture.holders.get(node.name, {}).values()
         if any(resource in pod.request for resource in seen.resources())
     ]
-    return [
-        Holder(
-            pod.namespace,
-            pod.name,
-            pod.node,
-            pod.request,
-            pod.workload,
-            _since(pod),
-            str(pod.trouble or ""),
-            same_workload(pod, seen.pod),
-        )
-        for pod in largest(found, *seen.resources())
-    ]
+    return [holder(pod, seen.pod) for pod in largest(found, *seen.resources())]
+
+
+def holder(pod: PodFacts, waiting: PodFacts | None = None) -> Holder:
+    """What a pod holds, as one who waits for it sees it."""
+    return Holder(
+        pod.namespace,
+        pod.name,
+        pod.node,
+        pod.request,
+        pod.workload,
+        _since(pod),
+        str(pod.trouble or ""),
+        waiting is not None and same_workload(pod, waiting),
+    )
 
 
 def same_workload(one: PodFacts, other: PodFacts) -> bool:

@@ -1,5 +1,7 @@
 """Why one node does not help one pod, in a few words with numbers."""
 
+from collections.abc import Sequence
+
 from gpu_triage.core.causes import PODS
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import Step, step
@@ -54,17 +56,18 @@ def taint_reason(seen: Survey, node: NodeFacts) -> str:
     return listing(parts, most=4)
 
 
-def free_of(seen: Survey, node: NodeFacts) -> str:
-    """``1 of 2 nvidia.com/gpu free``, for each resource that the pod asks for.
+def free_of(seen: Survey, node: NodeFacts, resources: Sequence[str] | None = None) -> str:
+    """``1 of 2 nvidia.com/gpu free``, for each resource; None: those that the pod asks for.
 
     Where pods could not be read, nothing is said of what is free: ``2 nvidia.com/gpu allocatable``.
     """
+    resources = resources or list(seen.resources())
     if PODS in seen.picture.unread:
-        there = [f"{node.allocatable.get(name, 0)} {name}" for name in seen.resources()]
+        there = [f"{node.allocatable.get(name, 0)} {name}" for name in resources]
         return f"{listing(there, most=4)} allocatable"
     parts = [
         f"{max(0, seen.free(node, name))} of {node.allocatable.get(name, 0)} {name}"
-        for name in seen.resources()
+        for name in resources
     ]
     return f"{listing(parts, most=4)} free"
 

@@ -25,20 +25,32 @@ def selector_fix(seen: Survey) -> Fix | None:
     shape = seen.pod.shape
     found = []
     for node in seen.nodes(OFFERS | ALLOCATABLE):
-        for at, alternative in enumerate(shape.selector.alternatives):
-            failing = [
-                number
-                for number, each in enumerate(alternative)
-                if not each.holds(node.labels, node.name)
-            ]
-            if len(failing) != 1:
-                continue
-            for likeness, edit, selector in _edits(shape.selector, at, failing[0], node):
+        for at, number in _single_failures(shape.selector, node):
+            for likeness, edit, selector in _edits(shape.selector, at, number, node):
                 changed = msgspec.structs.replace(shape, selector=selector)
                 fix = change(seen, changed, node, edit)
                 if fix.reaches != Step.TAINT:
                     found.append((likeness, fix))
     return furthest(found)
+
+
+def one_change_away(seen: Survey) -> list[NodeFacts]:
+    """Nodes with usable GPUs that the selector misses by one requirement."""
+    selector = seen.pod.shape.selector
+    nodes = seen.nodes(OFFERS | ALLOCATABLE)
+    return [node for node in nodes if any(_single_failures(selector, node))]
+
+
+def _single_failures(selector: Selector, node: NodeFacts) -> Iterator[tuple[int, int]]:
+    """Alternative and number of a requirement that alone keeps the node from matching."""
+    for at, alternative in enumerate(selector.alternatives):
+        failing = [
+            number
+            for number, each in enumerate(alternative)
+            if not each.holds(node.labels, node.name)
+        ]
+        if len(failing) == 1:
+            yield at, failing[0]
 
 
 def _edits(
@@ -52,7 +64,7 @@ def _edits(
         likeness = max(_likeness(value, has) for value in wrong.values)
         if likeness >= _ALIKE:
             right = Requirement(wrong.key, "In", (has,), wrong.field)
-            says = f"{right} instead of {wrong}"
+            says = f"select {right} instead of {', '.join(wrong.values)}"
             edit = Edit(path, _written(wrong, path), _written(right, path), says)
             yield likeness, edit, _with(selector, at, number, (right,))
             return

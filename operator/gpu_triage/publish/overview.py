@@ -90,7 +90,7 @@ def nodes(found: Sequence[GPUNode], paint: Paint = plain) -> list[str]:
             first = False
     lines = table(header, rows, paint)
     held = [
-        (node.name, f"{holder.namespace}/{holder.name}", amounts(holder.holds))
+        (node.name, f"{holder.namespace}/{holder.name}", amounts(holder.gpus))
         for node in found
         for holder in node.holders or ()
     ]

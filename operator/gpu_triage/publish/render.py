@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from gpu_triage.core.causes import VOCABULARY, Cause, Detail, EventType, sense
+from gpu_triage.core.change import Fix
 from gpu_triage.core.fit import Step
 from gpu_triage.core.wording import amounts
 from gpu_triage.publish.ages import age
 from gpu_triage.publish.columns import Cell, Paint, plain, table, wrapped
+from gpu_triage.publish.steps import held, how
 from gpu_triage.publish.triage import NodeTriage, Triage
 
 MOST_NODES = 15
@@ -62,6 +64,8 @@ def one(
         "",
         *_facts(answer, told.advice, width, paint),
     ]
+    if it.holders:
+        lines += ["", *held(it.holders, paint)]
     if it.funnel is not None:
         lines += ["", *_funnel(it, paint)]
     if it.nodes:
@@ -82,11 +86,19 @@ def _facts(answer: Answer, advice: str, width: int | None, paint: Paint) -> Iter
         pairs.append(("Source", "the operator's annotation; nodes or pods could not be read here"))
     if it.dra:
         pairs.append(("DRA", "DeviceClasses may not be read: taken as absent"))
-    pairs.append(("Next step", advice))
+    pairs.append(("Next step", _step(it.fix) or advice))
     for name, text in pairs:
         first, *rest = wrapped(text, width - 11 if width else None)
         yield f"{paint(name, 'heading')}{' ' * (11 - len(name))}{first}"
         yield from (f"{' ' * 11}{line}" for line in rest)
+    yield from (f"{' ' * 11}{line}" for line in how(it.fix, it.workload or ""))
+
+
+def _step(fix: Fix | None) -> str:
+    """What a fix says, as a sentence of its own."""
+    if fix is None or not fix.says:
+        return ""
+    return fix.says if fix.says.endswith(".") else f"{fix.says[0].upper()}{fix.says[1:]}."
 
 
 def _funnel(it: Triage, paint: Paint) -> list[str]:

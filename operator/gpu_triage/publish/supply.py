@@ -6,19 +6,12 @@ import msgspec
 
 from gpu_triage.core.causes import PODS
 from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.holders import Holder, holder
 from gpu_triage.core.obstacles import NOT_READY, UNREACHABLE
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.toleration import UNSCHEDULABLE
 
 _CLOSED = (NOT_READY, UNREACHABLE, UNSCHEDULABLE)
-
-
-class Holder(msgspec.Struct, frozen=True):
-    """A placed pod and the GPUs that it holds, by resource."""
-
-    namespace: str
-    name: str
-    holds: dict[str, int]
 
 
 class GPUNode(msgspec.Struct, frozen=True):
@@ -93,7 +86,7 @@ def _node(picture: Picture, node: NodeFacts) -> GPUNode:
     names = sorted({*node.capacity, *node.allocatable})
     used = picture.used_on(node.name)
     counted = PODS not in picture.unread
-    holders = sorted(
+    held = sorted(
         picture.holders.get(node.name, {}).values(), key=lambda pod: (pod.namespace, pod.name)
     )
     return GPUNode(
@@ -103,9 +96,7 @@ def _node(picture: Picture, node: NodeFacts) -> GPUNode:
         used={name: used.get(name, 0) for name in names} if counted else None,
         free={name: _free(picture, node, name) for name in names} if counted else None,
         taints=[str(taint) for taint in node.taints],
-        holders=[Holder(pod.namespace, pod.name, pod.request) for pod in holders]
-        if counted
-        else None,
+        holders=[holder(pod) for pod in held] if counted else None,
     )
 
 

@@ -1,14 +1,17 @@
 """The answer as programs read it: the JSON of the CLI. Additive changes only."""
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from gpu_triage.core.causes import PODS, VOCABULARY, Cause, Detail
+from gpu_triage.core.change import Fix
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import NodeFacts, PodFacts
-from gpu_triage.core.fit import Step, step
+from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED, Step, step
+from gpu_triage.core.fix import smallest_fix
+from gpu_triage.core.holders import Holder, holders
 from gpu_triage.core.reasons import node_reason
 from gpu_triage.core.survey import Survey, Verdict
 
@@ -43,18 +46,6 @@ class NodeTriage(msgspec.Struct, rename="camel", kw_only=True):
     """For this pod: without what is reserved for others. May be below 0."""
 
 
-class Fix(msgspec.Struct, rename="camel", kw_only=True):
-    """The smallest change that gets the pod further; not given by this version."""
-
-    kind: Literal["change", "advice"]
-    object: str
-    path: str
-    from_: Any = msgspec.field(name="from")
-    to: Any
-    node: str | None
-    reaches: str | None
-
-
 class Triage(msgspec.Struct, rename="camel", kw_only=True):
     """Why one pod is not running."""
 
@@ -71,12 +62,17 @@ class Triage(msgspec.Struct, rename="camel", kw_only=True):
     request: dict[str, int]
     node: str | None
     """Where it is placed."""
+    workload: str | None = None
+    """Whose pod it is, such as ``Deployment/web``."""
     funnel: Funnel | None
     """Null where the nodes did not matter or could not be read."""
     nodes: list[NodeTriage] | None
     """Given for a single pod, or with --explain."""
     source: Literal["computed", "published"]
     fix: Fix | None = None
+    """The smallest change that gets the pod further, or what to do instead."""
+    holders: list[Holder] | None = None
+    """Of an exhausted pod: who holds the GPUs of the nodes that would do, largest first."""
     dra: Literal["not-read"] | None = None
     """``not-read``: DeviceClasses may not be read and were taken as absent."""
 
@@ -120,13 +116,17 @@ def triage(
         since=None,
         request=pod.request,
         node=pod.node or None,
+        workload=pod.workload or None,
         funnel=_funnel(verdict),
         nodes=_nodes(seen, read) if seen is not None and with_nodes else None,
         source="computed",
+        fix=smallest_fix(verdict),
+        holders=_holders(verdict),
         dra="not-read" if dra_unread and seen is not None else None,
     )
     if verdict.unread and _published(pod):
         answer.source = "published"
+        answer.fix = None
         answer.cause = Cause(pod.published["cause"])
         answer.detail = Detail(pod.published["detail"])
         answer.message = pod.published.get("message", "")
@@ -155,6 +155,12 @@ def _funnel(verdict: Verdict) -> Funnel | None:
         allocatable=left.allocatable,
         free=left.free if counted or not left.allocatable else None,
     )
+
+
+def _holders(verdict: Verdict) -> list[Holder] | None:
+    if verdict.cause is not Cause.EXHAUSTED or verdict.survey is None:
+        return None
+    return holders(verdict.survey, verdict.survey.candidates(TOLERATED | OFFERS | ALLOCATABLE))
 
 
 def _nodes(seen: Survey, read: Collection[str] | None) -> list[NodeTriage]:
