@@ -8,8 +8,7 @@ from collections import Counter
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import CHANGE
-from gpu_triage.core.condition import said
-from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.mismatch import label_mismatch
@@ -18,6 +17,7 @@ from gpu_triage.core.obstacles import is_lost, is_starting, taint_kind
 from gpu_triage.core.reasons import free_of, taint_reason
 from gpu_triage.core.shortage import exhausted
 from gpu_triage.core.survey import Survey, Verdict
+from gpu_triage.core.told import gated, heard, no_request, placed
 from gpu_triage.core.wording import amounts, count_of, cut, listing, names
 
 
@@ -37,13 +37,11 @@ def _sentence(verdict: Verdict, now: float) -> str:
     pod, seen = verdict.pod, verdict.survey
     match verdict.cause:
         case Cause.NO_REQUEST:
-            return _no_request(verdict)
+            return no_request(pod, verdict.detail)
         case Cause.OK:
-            return _placed(pod, verdict.detail)
+            return placed(pod, verdict.detail)
         case Cause.GATED:
-            gates = listing(list(pod.gates))
-            noun = "gate" if len(pod.gates) == 1 else "gates"
-            return f"Held by scheduling {noun} {gates}: no scheduler looks at it yet."
+            return gated(pod)
         case Cause.UNKNOWN:
             return _unknown(verdict)
         case Cause.NOT_GPU:
@@ -95,38 +93,6 @@ def _hope(detail: Detail, seen: Survey, now: float) -> str:
     return ""
 
 
-def _no_request(verdict: Verdict) -> str:
-    evidence = verdict.pod.intent.evidence if verdict.pod.intent is not None else ""
-    match verdict.detail:
-        case Detail.LOOKALIKE_NAME:
-            return f"Asks for {evidence}, which is no GPU resource name that is looked for here."
-        case Detail.RESOURCE_CLAIM:
-            return (
-                f"Asks for no GPU resource, but by ResourceClaim {evidence}:"
-                " that claim's status tells."
-            )
-        case Detail.VENDOR_ANNOTATION:
-            return (
-                f"Asks for no GPU resource; annotation {evidence} is read by its own scheduler"
-                f" only ({verdict.pod.scheduler})."
-            )
-        case Detail.INTENT_ONLY:
-            return f"Asks for no GPU: it {evidence}, but no container requests one."
-    return "Asks for no GPU: no container requests one."
-
-
-def _placed(pod: PodFacts, detail: Detail) -> str:
-    match detail:
-        case Detail.REJECTED:
-            return f"Placed on {pod.node}, whose kubelet refused it: {pod.reason}."
-        case Detail.ENDED:
-            return f"Was placed on {pod.node} and has ended: {pod.phase}."
-        case Detail.STARTING:
-            waits = f" ({pod.waiting})" if pod.waiting else ""
-            return f"Placed on {pod.node}; not all of its containers have started{waits}."
-    return f"Runs on {pod.node} with {amounts(pod.request)}."
-
-
 def _unknown(verdict: Verdict) -> str:
     kinds = names(verdict.unread)
     match verdict.detail:
@@ -162,22 +128,7 @@ def _not_gpu(verdict: Verdict) -> str:
             return f"GPUs are not the cause: {there}. It waits for scheduler {pod.scheduler}."
         case Detail.NOT_TRIED:
             return f"GPUs are not the cause: {there}. No scheduler has tried it yet."
-    return f"GPUs are not the cause: {there}. {_heard(seen)}"
-
-
-def _heard(seen: Survey) -> str:
-    """What the scheduler said last, and whether that is older than what it would see now."""
-    heard = said(seen.pod.scheduler_says)
-    reasons = "; ".join(f"{n} {reason}" for n, reason in heard.reasons)
-    if heard.nodes is None:
-        reasons = seen.pod.scheduler_says
-    if heard.preempts:
-        return f"The scheduler is evicting others for it: {reasons}."
-    if heard.only_gpu_steps(seen.picture.rules):
-        return f"The scheduler has not tried again since; it last said: {reasons}."
-    known = len(seen.codes)
-    grown = "" if heard.nodes in (None, known) else f" (of {heard.nodes} nodes; now {known})"
-    return f"The scheduler says{grown}: {reasons.rstrip('.')}."
+    return f"GPUs are not the cause: {there}. {heard(pod, seen)}"
 
 
 def _taint(seen: Survey) -> str:

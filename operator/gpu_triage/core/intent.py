@@ -1,5 +1,6 @@
 """Signs that a pod which requests no GPU was meant to have one."""
 
+import difflib
 from collections.abc import Iterator
 
 import msgspec
@@ -17,13 +18,15 @@ class Intent(msgspec.Struct, frozen=True):
 
     detail: Detail
     evidence: str = ""
+    meant: str = ""
+    """The GPU resource whose name is nearest."""
 
 
 def intent(pod: objects.Pod, rules: Rules) -> Intent:
     """The first sign, in the vocabulary's order, that a pod without a request wants a GPU."""
     spec = pod.spec or objects.PodSpec()
     if lookalikes := sorted(name for name in named(spec) if _lookalike(name, rules)):
-        return Intent(Detail.LOOKALIKE_NAME, lookalikes[0])
+        return Intent(Detail.LOOKALIKE_NAME, lookalikes[0], _nearest(lookalikes[0], rules))
     if spec.resource_claims:
         return Intent(Detail.RESOURCE_CLAIM, spec.resource_claims[0].name)
     annotations = pod.metadata.annotations or {}
@@ -46,6 +49,11 @@ def _lookalike(name: str, rules: Rules) -> bool:
         or "nvidia" in folded
         or any(pattern.startswith(domain) for pattern in rules.resources)
     )
+
+
+def _nearest(name: str, rules: Rules) -> str:
+    whole = [pattern for pattern in rules.resources if "*" not in pattern]
+    return next(iter(difflib.get_close_matches(name, whole, n=1, cutoff=0)), "")
 
 
 def _fraction(key: str, value: str, rules: Rules) -> bool:

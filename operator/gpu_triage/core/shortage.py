@@ -23,8 +23,10 @@ def exhausted(detail: Detail, seen: Survey) -> str:
             grows = seen.picture.rules.autoscaling
             vain = "no node type in use is large enough" if grows else "waiting will not help"
             which = "the only candidate" if len(usable) == 1 else f"the largest of {len(usable)}"
+            each = [str(ask.amount) for ask in seen.pod.asks if ask.resource == short]
+            over = f" ({' + '.join(each)} in its containers)" if len(each) > 1 else ""
             return (
-                f"Needs {needed} {short} on one node; {which}, {largest.name}, offers"
+                f"Needs {needed} {short} on one node{over}; {which}, {largest.name}, offers"
                 f" {largest.allocatable.get(short, 0)}: {vain}."
             )
         case Detail.FRAGMENTED:
