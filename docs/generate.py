@@ -15,7 +15,8 @@ import msgspec
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "operator"))
 
-from gpu_triage.core.causes import VOCABULARY, Cause, Sense, Word  # noqa: E402
+from gpu_triage.core.causes import Cause, Sense, Word  # noqa: E402
+from gpu_triage.core.vocabulary import VOCABULARY  # noqa: E402
 from gpu_triage.publish.supply import GPUNodeList  # noqa: E402
 from gpu_triage.publish.triage import Triage, TriageList  # noqa: E402
 
@@ -23,7 +24,7 @@ COMMAND = "python docs/generate.py"
 INTRODUCTION = f"""\
 # The words
 
-<!-- Written by {COMMAND} from operator/gpu_triage/core/causes.py: change it there. -->
+<!-- Written by {COMMAND} from operator/gpu_triage/core/vocabulary.py: change it there. -->
 
 Why a pod that asks for a GPU is not running, in one word and a second one that refines it. The
 words from `label-mismatch` to `exhausted` are steps in this order, and the first that stops the pod

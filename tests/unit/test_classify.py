@@ -4,9 +4,10 @@ from itertools import permutations
 
 import pytest
 
-from gpu_triage.core.causes import KINDS, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import KINDS, Cause, Detail
 from gpu_triage.core.funnel import Funnel
 from gpu_triage.core.rules import Rules
+from gpu_triage.core.vocabulary import VOCABULARY
 from tests.answers import ask, words
 from tests.builders import GPU, GPU_TAINT, GPU_TOLERATION, node, pod
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from gpu_triage.cli import live
 from gpu_triage.core import objects
-from gpu_triage.core.causes import PODS, VOCABULARY
+from gpu_triage.core.causes import PODS
 from gpu_triage.core.explain import message
 from gpu_triage.core.rules import Rules
+from gpu_triage.core.vocabulary import VOCABULARY
 from tests.answers import ask
 from tests.builders import GPU, GPU_TAINT, GPU_TOLERATION, node, pod
 from tests.fake_api import FakeApi

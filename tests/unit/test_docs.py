@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_triage.core.causes import VOCABULARY, Cause
+from gpu_triage.core.causes import Cause
+from gpu_triage.core.vocabulary import VOCABULARY
 
 DOCS = Path(__file__).parents[2] / "docs"
 GENERATOR = DOCS / "generate.py"

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import PENDING, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import PENDING, Cause, Detail
+from gpu_triage.core.vocabulary import VOCABULARY
 from gpu_triage.publish.events import Told, change, made
 from tests import builders
 from tests.answers import ask

@@ -3,7 +3,8 @@
 from prometheus_client import generate_latest
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import PENDING, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import PENDING, Cause, Detail
+from gpu_triage.core.vocabulary import VOCABULARY
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.metrics import StateCollector, registry
 from tests import builders

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from gpu_triage.core.causes import KINDS, PENDING, VOCABULARY, Audience, Cause, Detail, EventType
+from gpu_triage.core.causes import KINDS, PENDING, Audience, Cause, Detail, EventType
+from gpu_triage.core.vocabulary import VOCABULARY
 
 PAIRS = [(cause, detail) for cause, word in VOCABULARY.items() for detail in word.details]
 

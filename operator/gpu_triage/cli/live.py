@@ -10,11 +10,12 @@ from gpu_triage.cli.lists import Progress, pages, silent
 from gpu_triage.cli.need import certain_fit, in_question, in_sentence
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, Cause, Detail
 from gpu_triage.core.classify import classify
 from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.survey import Verdict
+from gpu_triage.core.vocabulary import VOCABULARY
 
 FEW = 50
 """Up to so many nodes the pods of each are read by an index; beyond, all pods in pages."""

@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from gpu_triage.core import objects
-from gpu_triage.core.causes import PENDING, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import PENDING, Cause, Detail
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.survey import Verdict
+from gpu_triage.core.vocabulary import VOCABULARY
 
 EXPIRING = (Detail.NODE_STARTING, Detail.SCALING_UP)
 """Details that end by themselves: pods that have one are looked at again without an event."""

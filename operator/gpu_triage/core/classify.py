@@ -4,12 +4,13 @@ Breaking the order sends people to delete healthy taints: an earlier step that h
 later ones nothing to look at.
 """
 
-from gpu_triage.core.causes import NODES, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import NODES, Cause, Detail
 from gpu_triage.core.detail import detail, not_gpu_detail, ok_detail
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.funnel import decide
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.survey import Verdict, survey
+from gpu_triage.core.vocabulary import VOCABULARY
 
 
 def classify(pod: PodFacts, picture: Picture, now: float) -> Verdict:

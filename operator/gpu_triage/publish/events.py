@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import VOCABULARY, EventType, sense
+from gpu_triage.core.causes import EventType
+from gpu_triage.core.vocabulary import VOCABULARY, sense
 from gpu_triage.publish.write import Kind, Write
 
 REPORTER = "gpu-triage.io/operator"

@@ -7,9 +7,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import PENDING, VOCABULARY
+from gpu_triage.core.causes import PENDING
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.vocabulary import VOCABULARY
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.write import Kind, Result
 

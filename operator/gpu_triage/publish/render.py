@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from gpu_triage.core.causes import VOCABULARY, Cause, Detail, EventType, sense
+from gpu_triage.core.causes import Cause, Detail, EventType
 from gpu_triage.core.change import Fix
 from gpu_triage.core.fit import Step
+from gpu_triage.core.vocabulary import VOCABULARY, sense
 from gpu_triage.core.wording import amounts
 from gpu_triage.publish.ages import age
 from gpu_triage.publish.columns import Cell, Paint, plain, table, wrapped

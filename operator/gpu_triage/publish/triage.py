@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from gpu_triage.core.causes import PODS, VOCABULARY, Cause, Detail
+from gpu_triage.core.causes import PODS, Cause, Detail
 from gpu_triage.core.change import Fix
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import NodeFacts, PodFacts
@@ -14,6 +14,7 @@ from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.holders import Holder, holders
 from gpu_triage.core.reasons import node_reason
 from gpu_triage.core.survey import Survey, Verdict
+from gpu_triage.core.vocabulary import VOCABULARY
 
 API_VERSION: Literal["gpu-triage.io/v1"] = "gpu-triage.io/v1"
 
