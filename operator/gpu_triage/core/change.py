@@ -1,18 +1,19 @@
 """A change of the waiting pod, judged by the same rule as the pod itself."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from gpu_triage.core.causes import PODS
-from gpu_triage.core.facts import NodeFacts, Shape
-from gpu_triage.core.fit import Step, node_code, step
+from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.fit import Step, step
 from gpu_triage.core.survey import Survey
 
 RUNS = "runs"
 CHANGE = "change"
 ADVICE = "advice"
-_ORDER = (RUNS, Step.UNKNOWN, Step.FREE, Step.ALLOCATABLE, Step.OFFERS, Step.TAINT, Step.LABEL)
+_ORDER = (Step.FITS, Step.UNKNOWN, Step.FREE, Step.ALLOCATABLE, Step.OFFERS, Step.TAINT, Step.LABEL)
 
 Json = Any
 """A value as a manifest has it."""
@@ -47,10 +48,28 @@ class Edit(msgspec.Struct, frozen=True):
     says: str
 
 
-def change(seen: Survey, shape: Shape, node: NodeFacts, edit: Edit) -> Fix:
-    """An edit that gives the pod another shape, with what it reaches on a node."""
-    taken = seen.picture.taken_from(seen.pod, node.name)
-    reached = step(node_code(shape, node, taken, seen.picture.classes))
+class Option(msgspec.Struct, frozen=True):
+    """A change that helps at one node."""
+
+    node: NodeFacts
+    code: int
+    """The node's code for the changed pod."""
+    edit: Callable[[], Edit]
+    """Worked out only for the option that is taken: there may be one for each of many nodes."""
+    rank: float = 0
+    """Which of several that get as far is the better one."""
+
+
+def furthest(seen: Survey, options: Iterable[Option]) -> Fix | None:
+    """The change that gets furthest; of equal ones that with the higher rank, then by node."""
+    best = min(
+        options,
+        key=lambda option: (_ORDER.index(step(option.code)), -option.rank, option.node.name),
+        default=None,
+    )
+    if best is None:
+        return None
+    edit, reached = best.edit(), step(best.code)
     if reached is Step.FITS and PODS in seen.picture.unread:
         reached = Step.FREE  # it gets there; whether enough is left cannot be told
     return Fix(
@@ -60,15 +79,6 @@ def change(seen: Survey, shape: Shape, node: NodeFacts, edit: Edit) -> Fix:
         edit.path,
         edit.before,
         edit.after,
-        node.name,
+        best.node.name,
         RUNS if reached is Step.FITS else str(reached),
     )
-
-
-def furthest(found: list[tuple[float, Fix]]) -> Fix | None:
-    """The change that gets furthest; of equal ones that with the higher rank, then by node."""
-    return min(
-        found,
-        key=lambda pair: (_ORDER.index(pair[1].reaches or ""), -pair[0], pair[1].node or ""),
-        default=(0.0, None),
-    )[1]

@@ -5,17 +5,18 @@ and ``reaches`` is worked out by the rule that judged the pod. Never: uncordon, 
 tolerate what Kubernetes or a team set, free somebody's GPUs.
 """
 
-import msgspec
+from collections.abc import Iterator
+from functools import partial
 
 from gpu_triage.core.amount_fix import fewer_fix, rename_fix
 from gpu_triage.core.causes import Cause, Detail
-from gpu_triage.core.change import ADVICE, Edit, Fix, change, furthest
+from gpu_triage.core.change import ADVICE, Edit, Fix, Option, furthest
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.obstacles import blockers, fits_when_healthy, is_lost, taint_kind
 from gpu_triage.core.selector_fix import selector_fix
 from gpu_triage.core.survey import Survey, Verdict
-from gpu_triage.core.toleration import Toleration
+from gpu_triage.core.toleration import Taint, Toleration
 from gpu_triage.core.wording import listing
 
 WAIT, LOOK, ASK = "wait", "look", "ask"
@@ -58,20 +59,23 @@ def _look_at_plugin(node: NodeFacts) -> Fix:
 
 def _tolerate(seen: Survey) -> Fix | None:
     """Tolerate the GPUs' own taint, where nothing else stops the pod at a node with usable GPUs."""
-    shape = seen.pod.shape
-    found = []
+    return furthest(seen, _tolerable(seen))
+
+
+def _tolerable(seen: Survey) -> Iterator[Option]:
     for node in seen.candidates(ALLOCATABLE):
         taints = blockers(seen, node)
-        if not all(seen.picture.rules.may_tolerate(taint.key) for taint in taints):
-            continue
-        added = tuple(Toleration(t.key, "Equal", t.value, t.effect) for t in taints)
-        changed = msgspec.structs.replace(shape, tolerations=shape.tolerations + added)
-        says = f"tolerate {listing([str(taint) for taint in taints])}"
-        edit = Edit("spec.tolerations", None, [_written(each) for each in added], says)
-        fix = change(seen, changed, node, edit)
-        left = min(seen.free(node, name) - n for name, n in shape.request)
-        found.append((left - 10_000.0 * len(taints), fix))
-    return furthest(found)
+        if all(seen.picture.rules.may_tolerate(taint.key) for taint in taints):
+            left = min(seen.free(node, name) - n for name, n in seen.pod.shape.request)
+            code = seen.codes[node.name] | TOLERATED
+            # One taint fewer to tolerate is worth more than any number of free GPUs.
+            yield Option(node, code, partial(_tolerating, taints), rank=left - 1e6 * len(taints))
+
+
+def _tolerating(taints: list[Taint]) -> Edit:
+    added = [_written(Toleration(each.key, "Equal", each.value, each.effect)) for each in taints]
+    says = f"tolerate {listing([str(taint) for taint in taints])}"
+    return Edit("spec.tolerations", None, added, says)
 
 
 def _written(toleration: Toleration) -> dict[str, str]:

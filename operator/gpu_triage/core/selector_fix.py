@@ -2,13 +2,11 @@
 
 import difflib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
-import msgspec
-
-from gpu_triage.core.change import Edit, Fix, Json, change, furthest
+from gpu_triage.core.change import Edit, Fix, Json, Option, furthest
 from gpu_triage.core.facts import NodeFacts
-from gpu_triage.core.fit import ALLOCATABLE, OFFERS, Step
+from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.selector import REQUIRED, Requirement, Selector
 from gpu_triage.core.survey import Survey
 
@@ -22,16 +20,22 @@ def selector_fix(seen: Survey) -> Fix | None:
 
     Nodes that the changed pod would not tolerate are passed over: one change does not get it there.
     """
-    shape = seen.pod.shape
-    found = []
-    for node in seen.nodes(OFFERS | ALLOCATABLE):
-        for at, number in _single_failures(shape.selector, node):
-            for likeness, edit, selector in _edits(shape.selector, at, number, node):
-                changed = msgspec.structs.replace(shape, selector=selector)
-                fix = change(seen, changed, node, edit)
-                if fix.reaches != Step.TAINT:
-                    found.append((likeness, fix))
-    return furthest(found)
+    return furthest(seen, _options(seen))
+
+
+def _options(seen: Survey) -> Iterator[Option]:
+    selector = seen.pod.shape.selector
+    for node in seen.nodes(OFFERS | ALLOCATABLE | TOLERATED):
+        # All that the change does at this node is that it matches now.
+        code = seen.codes[node.name] | LABEL
+        for at, number in _single_failures(selector, node):
+            wrong, path = selector.alternatives[at][number], selector.paths[at][number]
+            has = node.name if wrong.field else node.labels.get(wrong.key)
+            likeness = _best_likeness(wrong, has)
+            if has is not None and likeness >= _ALIKE:
+                yield Option(node, code, partial(_corrected, wrong, has, path), rank=likeness)
+            elif _can_be_dropped(selector, at, path):
+                yield Option(node, code, partial(_dropped, wrong, path, selector.paths[at]))
 
 
 def one_change_away(seen: Survey) -> list[NodeFacts]:
@@ -53,33 +57,30 @@ def _single_failures(selector: Selector, node: NodeFacts) -> Iterator[tuple[int,
             yield at, failing[0]
 
 
-def _edits(
-    selector: Selector, at: int, number: int, node: NodeFacts
-) -> Iterator[tuple[float, Edit, Selector]]:
-    """Likeness, edit and the selector afterwards, for each way to let the node pass."""
-    alternative, paths = selector.alternatives[at], selector.paths[at]
-    wrong, path = alternative[number], paths[number]
-    has = node.name if wrong.field else node.labels.get(wrong.key)
-    if wrong.operator == "In" and has is not None:
-        likeness = max(_likeness(value, has) for value in wrong.values)
-        if likeness >= _ALIKE:
-            right = Requirement(wrong.key, "In", (has,), wrong.field)
-            says = f"select {right} instead of {', '.join(wrong.values)}"
-            edit = Edit(path, _written(wrong, path), _written(right, path), says)
-            yield likeness, edit, _with(selector, at, number, (right,))
-            return
+def _can_be_dropped(selector: Selector, at: int, path: str) -> bool:
+    """Whether the pod asks for less without it: a term that becomes empty matches nothing."""
+    return _own(selector.paths[at]) != [path] or len(selector.alternatives) == 1
+
+
+def _own(paths: tuple[str, ...]) -> list[str]:
+    """The requirements of a term itself, without the nodeSelector's."""
+    return [each for each in paths if not each.startswith(_PLAIN)]
+
+
+def _corrected(wrong: Requirement, has: str, path: str) -> Edit:
+    right = Requirement(wrong.key, "In", (has,), wrong.field)
+    says = f"select {right} instead of {', '.join(wrong.values)}"
+    return Edit(path, _written(wrong, path), _written(right, path), says)
+
+
+def _dropped(wrong: Requirement, path: str, paths: tuple[str, ...]) -> Edit:
     says = f"drop {wrong}, if any node will do"
-    own = [each for each in paths if not each.startswith(_PLAIN)]
-    if own != [path]:
-        edit = Edit(path, _written(wrong, path), None, says)
-        yield 0.0, edit, _with(selector, at, number, ())
-    elif len(selector.alternatives) == 1:
-        # A term without requirements would match nothing: the affinity goes with its last one.
-        field = "matchFields" if wrong.field else "matchExpressions"
-        whole = {"nodeSelectorTerms": [{field: [_written(wrong, path)]}]}
-        edit = Edit(REQUIRED, whole, None, says)
-        rest = len(paths) - 1
-        yield 0.0, edit, Selector((alternative[:rest],), (paths[:rest],))
+    if _own(paths) != [path]:
+        return Edit(path, _written(wrong, path), None, says)
+    # The affinity goes with its last requirement.
+    field = "matchFields" if wrong.field else "matchExpressions"
+    whole = {"nodeSelectorTerms": [{field: [_written(wrong, path)]}]}
+    return Edit(REQUIRED, whole, None, says)
 
 
 def _written(requirement: Requirement, path: str) -> Json:
@@ -90,14 +91,10 @@ def _written(requirement: Requirement, path: str) -> Json:
     return {**written, "values": list(requirement.values)} if requirement.values else written
 
 
-def _with(selector: Selector, at: int, number: int, instead: tuple[Requirement, ...]) -> Selector:
-    """A selector with one requirement replaced; the nodeSelector's stand in every alternative."""
-    shared = selector.paths[at][number].startswith(_PLAIN)
-    changed = tuple(
-        (*each[:number], *instead, *each[number + 1 :]) if shared or index == at else each
-        for index, each in enumerate(selector.alternatives)
-    )
-    return Selector(changed, selector.paths)
+def _best_likeness(wrong: Requirement, has: str | None) -> float:
+    if wrong.operator != "In" or has is None:
+        return 0.0
+    return max(_likeness(value, has) for value in wrong.values)
 
 
 @lru_cache(maxsize=4096)
