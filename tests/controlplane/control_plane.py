@@ -45,6 +45,7 @@ class ControlPlane(Cluster):
         mode: Mode = "alive",
         *,
         event_ttl: str = "1h",
+        profiles: Sequence[str] = ("default-scheduler",),
         apiserver_flags: Sequence[str] = (),
         scheduler_flags: Sequence[str] = (),
         controller_manager_flags: Sequence[str] = (),
@@ -55,6 +56,7 @@ class ControlPlane(Cluster):
         Args:
             mode: Whether nodes and pods live or stay as they are written.
             event_ttl: How long the API server keeps an Event.
+            profiles: Scheduler names that the scheduler answers to.
             apiserver_flags: More flags; they win over those given here.
             scheduler_flags: More flags for the scheduler.
             controller_manager_flags: More flags for the controller manager.
@@ -62,6 +64,7 @@ class ControlPlane(Cluster):
         """
         super().__init__(mode)
         self._event_ttl = event_ttl
+        self._profiles = tuple(profiles)
         self._flags = {
             "kube-apiserver": tuple(apiserver_flags),
             "kube-scheduler": tuple(scheduler_flags),
@@ -109,7 +112,7 @@ class ControlPlane(Cluster):
         )
         components.write_ca(layout)
         components.write_kubeconfig(layout, token)
-        components.write_scheduler_config(layout, self.mode)
+        components.write_scheduler_config(layout, self.mode, self._profiles)
         self.wait_ready(_START_TIMEOUT)
         self.scheduler = self._spawn(layout, "kube-scheduler", components.scheduler(layout))
         if self.mode == "alive":
