@@ -12,7 +12,7 @@ import msgspec
 
 from . import vocabulary as words
 from .api import Api, RefusedError
-from .laying import PODS, create_pod, path_of, pods_of
+from .laying import PODS, create_pod, pods_of
 
 PATIENCE = 90.0
 """Seconds until a missing answer is an error."""
@@ -93,7 +93,7 @@ class Asking:
         return answers
 
     def created(self, pod: dict) -> dict | RefusedError:
-        """Creates a pod that the scheduler is to be asked about; as it is stored, or the refusal."""
+        """Creates a pod that asks; returns it as it is stored, or the refusal."""
         try:
             return create_pod(self.api, pod)
         except RefusedError as error:
@@ -117,7 +117,8 @@ class Asking:
         """Removes the asking pods that are not bound, and those that were bound and ask no more."""
         for namespace in words.NAMESPACES:
             selector = quote(f"{words.ROLE}=asking")
-            self.api.delete(f"{pods_of(namespace)}?labelSelector={selector}&fieldSelector=spec.nodeName%3D")
+            chosen = f"labelSelector={selector}&fieldSelector=spec.nodeName%3D"
+            self.api.delete(f"{pods_of(namespace)}?{chosen}")
 
     def _ask(self, pods: list[dict]) -> dict[str, Answer | RefusedError]:
         found = self.api.each(self.created, pods)
@@ -132,19 +133,25 @@ class Asking:
         return {**answers, **refused}
 
     def _watch(self) -> None:
+        """Takes every event; a new watch begins with every pod as it is, so none is missed."""
+        while not self._ended:
+            try:
+                self._follow()
+            except Exception as error:
+                # The API server drops a watcher that cannot keep up; anything else is said.
+                if not isinstance(error, http.client.HTTPException | ConnectionError):
+                    with self._news:
+                        self._failure = error
+                        self._news.notify_all()
+                    return
+
+    def _follow(self) -> None:
         path = f"{PODS}?watch=1&labelSelector={quote(f'{words.ROLE}=asking')}"
-        try:
-            self._line = self.api.open(timeout=600)
-            self._line.request("GET", path, headers=self.api.headers)
-            stream = self._line.getresponse()
-            while line := stream.readline():
-                self._take(_EVENTS.decode(line))
-            raise ConnectionError("the watch of the asking pods has ended")
-        except Exception as error:
-            if not self._ended:
-                with self._news:
-                    self._failure = error
-                    self._news.notify_all()
+        self._line = self.api.open(timeout=PATIENCE)
+        self._line.request("GET", path, headers=self.api.headers)
+        stream = self._line.getresponse()
+        while line := stream.readline():
+            self._take(_EVENTS.decode(line))
 
     def _take(self, event: _Event) -> None:
         pod = event.object
@@ -162,6 +169,3 @@ class Asking:
             with self._news:
                 self._answers[pod.metadata.name] = Answer(pod.spec.node, text)
                 self._news.notify_all()
-
-
-__all__ = ["Answer", "Asking", "path_of"]

@@ -35,6 +35,25 @@ class Batch:
         """Ends the connections."""
         self.api.close()
 
+    def single(self, objects: list[dict], asked: Asked) -> Record:
+        """One question about these objects alone."""
+        record = Record(self.version, False, [], [], [], [], [], [], {})
+        asking = Asking(self.api)
+        try:
+            self._lay(asking, objects, record)
+            one = Cluster(asked.group, [], [], [asked.pod], asked.pod)
+            match asked.measure:
+                case Measure.NOMINATED:
+                    self._nominated(asking, [one], record)
+                case Measure.BOUND:
+                    self._bound(asking, [one], record, rounds=1)
+                case _:
+                    self._histogram(asking, [one], record)
+        finally:
+            asking.close()
+            laying.clear(self.api)
+        return record
+
     def run(
         self, clusters: list[Cluster], served: tuple[str, ...] = (), *, restart: bool = False
     ) -> Record:
@@ -45,11 +64,14 @@ class Batch:
             served: resources that a DeviceClass serves, in all of them.
             restart: whether the scheduler starts anew once everything stands.
         """
-        record = Record(self.version, restart, [], [], [], [], [], {})
+        record = Record(self.version, restart, [], [], [], [], [], [], {})
         asking = Asking(self.api)
         try:
             with self._timed(record, "laying"):
-                self._lay(asking, clusters, served, record)
+                classes = [laying.device_class(f"class-{i}", each) for i, each in enumerate(served)]
+                self._lay(
+                    asking, [*classes, *(o for each in clusters for o in each.objects)], record
+                )
                 if restart:
                     self._restart()
                 self._wait_for_nodes(asking, len(record.nodes))
@@ -73,15 +95,14 @@ class Batch:
         yield
         record.seconds[name] = time.monotonic() - begun
 
-    def _lay(
-        self, asking: Asking, clusters: list[Cluster], served: tuple[str, ...], record: Record
-    ) -> None:
-        nodes = [node for each in clusters for node in each.nodes]
-        pods = [pod for each in clusters for pod in each.standing]
-        classes = [laying.device_class(f"class-{i}", name) for i, name in enumerate(served)]
-        record.refused += laying.lay(self.api, [*classes, *nodes])
+    def _lay(self, asking: Asking, objects: list[dict], record: Record) -> None:
+        pods = [each for each in objects if each["kind"] == "Pod"]
+        others = [each for each in objects if each["kind"] != "Pod"]
+        record.written = [each for each in objects if each["kind"] != "DeviceClass"]
+        record.refused += laying.lay(self.api, others)
         # A pod that failed for want of any node would be tried again at every event.
-        self._wait_for_nodes(asking, len(laying.standing_nodes(self.api)))
+        nodes = sum(each["kind"] == "Node" for each in others)
+        self._wait_for_nodes(asking, nodes)
         record.refused += laying.lay(self.api, pods)
         self._wait_for_tries()
         laying.nominate(self.api, pods)
@@ -127,8 +148,11 @@ class Batch:
             _keep(record, asked, answers[name])
 
     def _histogram(self, asking: Asking, clusters: list[Cluster], record: Record) -> None:
-        questions = [(each.name, pod, _renamed(blocked(pod), "h"))
-                     for each in clusters for pod in each.asking]
+        questions = [
+            (each.name, pod, _renamed(blocked(pod), "h"))
+            for each in clusters
+            for pod in each.asking
+        ]
         answers = asking.ask([clone for _, _, clone in questions])
         for group, pod, clone in questions:
             answer = answers[clone["metadata"]["name"]]
@@ -157,9 +181,15 @@ class Batch:
             _keep(record, asked, answers[name])
         asking.remove()
 
-    def _bound(self, asking: Asking, clusters: list[Cluster], record: Record) -> None:
+    def _bound(
+        self,
+        asking: Asking,
+        clusters: list[Cluster],
+        record: Record,
+        rounds: int = BINDING_ROUNDS,
+    ) -> None:
         """Pods that may be bound, one of each cluster at a time; the next one meets it there."""
-        for index in range(BINDING_ROUNDS):
+        for index in range(rounds):
             questions = [(each.name, _bindable(each.asking[index])) for each in clusters]
             answers = asking.ask([pod for _, pod in questions])
             for group, pod in questions:

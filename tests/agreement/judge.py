@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpu_triage.core import fit
+from gpu_triage.core import fit, objects
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
 from gpu_triage.core.funnel import decide
 
 from . import text
+from . import vocabulary as words
 from .narrowing import Variant, conflicts, named_only, narrow
 from .predict import EVERY, Known, difference
 from .record import Asked, Measure, Record
@@ -23,7 +24,8 @@ NOW = 1_800_000_000.0
 class Disagreement(msgspec.Struct, frozen=True):
     """One question to which we and the scheduler give different answers."""
 
-    asked: Asked
+    asked: Asked | None
+    """None where an object says something else as it was written than as it is stored."""
     ours: str
     theirs: str
 
@@ -56,6 +58,9 @@ class Judge:
 
     def all(self) -> Iterator[Disagreement]:
         """Every disagreement, as it is found; the tally is complete when all were taken."""
+        for each in manifests(self.record):
+            self.tally.disagreements.append(each)
+            yield each
         for asked in self.record.asked:
             told = text.read(asked.text)
             self.tally.answers[asked.measure] += 1
@@ -124,13 +129,12 @@ class Judge:
         if ours != theirs and self.difference:
             self.tally.differences[self.difference] += 1
             word = decide(Counter(theirs.values()))
+        fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
         free = [
             name
-            for name, code in theirs.items()
-            if code & EVERY == EVERY
-            and not code & fit.DRA
-            and not self.theirs.reasons(
-                facts, asked.pod, name, code, tolerant=False, anywhere=False
+            for name in fitting
+            if not self.theirs.reasons(
+                facts, asked.pod, name, theirs[name], tolerant=False, anywhere=False
             )
         ]
         if asked.node:
@@ -139,8 +143,10 @@ class Judge:
             assert asked.stored is not None
             for known in {id(each): each for each in (self.ours, self.theirs)}.values():
                 known.inventory.put_pod(known.facts(asked.stored))
-        elif free:
+        elif free or (word is Cause.NOT_GPU and not fitting):
             yield Disagreement(asked, f"{word}; room on {free}", asked.text)
+        elif (word is Cause.UNKNOWN) != (told.reasons[text.DEVICES] > 0 and not fitting):
+            yield Disagreement(asked, word, asked.text)
         else:
             yield from self._counts(asked, told, facts, (ours, theirs), text.DEVICES, count=False)
 
@@ -192,6 +198,26 @@ class Judge:
 def listing(reasons: Counter[str]) -> str:
     """Reasons and counts in one line."""
     return ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+
+
+def manifests(record: Record) -> Iterator[Disagreement]:
+    """Objects that say something else as they were written than as the API server stores them."""
+    stored = {
+        (each["kind"], each["metadata"]["name"]): each for each in (*record.nodes, *record.pods)
+    }
+    for each in record.written:
+        other = stored.get((each["kind"], each["metadata"]["name"]))
+        if other is not None and _says(each) != _says(other):
+            yield Disagreement(None, f"as written: {_says(each)}", f"as stored: {_says(other)}")
+
+
+def _says(item: dict) -> dict:
+    """What the classifier makes of an object, without what only a server can say."""
+    if item["kind"] == "Node":
+        whole = msgspec.structs.asdict(node_facts(objects.node(item), words.RULES))
+        return whole | {"created": None}
+    whole = msgspec.structs.asdict(pod_facts(objects.pod(item), words.RULES))
+    return whole | {"created": None, "uid": "", "tried": False, "scheduler_says": ""}
 
 
 def judge(record: Record) -> Tally:

@@ -34,9 +34,8 @@ def make_namespaces(api: Api) -> None:
 
 def create_pod(api: Api, pod: dict) -> dict:
     """Creates a pod, without what only a server says; returns it as it is stored."""
-    metadata = {k: v for k, v in pod["metadata"].items() if k not in _SERVER_MADE}
-    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
-    return api.create(pods_of(metadata["namespace"]), bare)
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": _fresh(pod), "spec": pod["spec"]}
+    return api.create(pods_of(bare["metadata"]["namespace"]), bare)
 
 
 def lay(api: Api, objects: list[dict]) -> list[str]:
@@ -49,7 +48,7 @@ def lay(api: Api, objects: list[dict]) -> list[str]:
     for each in objects:
         by_kind[each["kind"]].append(each)
     for each in by_kind["DeviceClass"]:
-        api.create(CLASSES, each)
+        api.create(CLASSES, {**each, "metadata": _fresh(each)})
     refused = [why for why in api.each(lambda node: _lay_node(api, node), by_kind["Node"]) if why]
     refused += [why for why in api.each(lambda pod: _lay_pod(api, pod), by_kind["Pod"]) if why]
     return refused
@@ -76,18 +75,18 @@ def clear(api: Api) -> None:
 
 def standing_nodes(api: Api) -> list[dict]:
     """Every node as it is stored."""
-    return [_told(node, "Node") for node in api.get(NODES)["items"]]
+    return [stored(node, "Node") for node in api.get(NODES)["items"]]
 
 
 def standing_pods(api: Api) -> list[dict]:
     """Every pod that stands, as it is stored."""
     selector = quote(f"{words.ROLE}=standing")
-    return [_told(pod, "Pod") for pod in api.get(f"{PODS}?labelSelector={selector}")["items"]]
+    return [stored(pod, "Pod") for pod in api.get(f"{PODS}?labelSelector={selector}")["items"]]
 
 
 def standing_classes(api: Api) -> list[dict]:
     """Every DeviceClass, as it is stored: old servers drop the field that matters here."""
-    return [_told(each, "DeviceClass") for each in api.get(CLASSES)["items"]]
+    return [stored(each, "DeviceClass") for each in api.get(CLASSES)["items"]]
 
 
 def device_class(name: str, resource: str) -> dict:
@@ -101,20 +100,20 @@ def device_class(name: str, resource: str) -> dict:
 
 
 def stored(item: dict, kind: str) -> dict:
-    """An object as the server returned it, without its bookkeeping."""
-    return _told(item, kind)
-
-
-def _told(item: dict, kind: str) -> dict:
-    """Items of a list carry no kind."""
+    """An object as the server returned it, without its bookkeeping; items of a list lack a kind."""
     item["metadata"].pop("managedFields", None)
     version = "resource.k8s.io/v1" if kind == "DeviceClass" else "v1"
     return {**item, "apiVersion": version, "kind": kind}
 
 
+def _fresh(item: dict) -> dict:
+    """The metadata of an object as it can be created."""
+    return {key: value for key, value in item["metadata"].items() if key not in _SERVER_MADE}
+
+
 def _lay_node(api: Api, node: dict) -> str:
     try:
-        api.create(NODES, node)
+        api.create(NODES, {**node, "metadata": _fresh(node)})
     except RefusedError as error:
         return str(error)
     return ""

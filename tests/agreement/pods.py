@@ -47,7 +47,7 @@ def _nominated(rng: Random, pod: dict, node: str, *, parked: bool) -> None:
             pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "no-such-claim"}]
         case _:
             pod["spec"]["nodeSelector"] = {words.NOBODY: "x"}
-    if rng.random() < 0.1:
+    if rng.random() < 0.2:
         # Without a finalizer a pod that is not placed is gone at once.
         pod["metadata"]["deletionTimestamp"] = "2026-01-10T10:00:00Z"
         pod["metadata"]["finalizers"] = [words.FINALIZER]
@@ -69,7 +69,10 @@ def asking(rng: Random, name: str, group: str, nodes: list[str]) -> dict:
 def _pod(rng: Random, name: str, group: str, role: str) -> dict:
     namespace = rng.choice(words.NAMESPACES)
     schedulers = (*words.PROFILES, words.PROFILES[0], words.OTHER_SCHEDULER)
-    spec: dict = {"schedulerName": rng.choice(schedulers)}
+    spec: dict = {}
+    # Who names no scheduler gets the default one.
+    if rng.random() < 0.8:
+        spec["schedulerName"] = rng.choice(schedulers)
     priority = rng.choice(words.PRIORITIES)
     if priority is not None:
         spec["priority"] = priority

@@ -61,7 +61,9 @@ class Known:
         return {
             resource
             for resource, number in shape.request
-            if self._code(pod, Shape(shape.selector, shape.tolerations, ((resource, number),)), name)
+            if self._code(
+                pod, Shape(shape.selector, shape.tolerations, ((resource, number),)), name
+            )
             & ENOUGH
             != ENOUGH
         }
@@ -106,9 +108,7 @@ class Known:
         classes = set(picture.classes)
         if self._keeps_zero:
             classes -= self.raw[name]["status"]["allocatable"].keys()
-        return fit.node_code(
-            shape, picture.nodes[name], picture.taken_from(pod, name), classes
-        )
+        return fit.node_code(shape, picture.nodes[name], picture.taken_from(pod, name), classes)
 
 
 def is_held(pod: dict) -> bool:
@@ -122,9 +122,7 @@ def wants_network(pod: dict) -> bool:
     """Whether a pod asks for the resource that is no GPU."""
     spec = pod["spec"]
     containers = (*spec["containers"], *spec.get("initContainers", ()))
-    return any(
-        words.NETWORK in each.get("resources", {}).get("limits", {}) for each in containers
-    )
+    return any(words.NETWORK in each.get("resources", {}).get("limits", {}) for each in containers)
 
 
 def difference(record: Record, version: Version) -> Difference | None:

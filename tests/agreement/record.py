@@ -42,6 +42,8 @@ class Record(msgspec.Struct):
     pods: list[dict]
     classes: list[dict]
     asked: list[Asked]
+    written: list[dict]
+    """Nodes and standing pods as they were drawn, before the server stored them."""
     refused: list[str]
     """Objects that the API server does not accept, and why."""
     seconds: dict[str, float]

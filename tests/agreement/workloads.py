@@ -41,9 +41,7 @@ def _init_container(rng: Random, name: str, resources: list[str], most: int) -> 
     return container
 
 
-def _container(
-    rng: Random, name: str, resources: list[str], most: int, *, certain: bool
-) -> dict:
+def _container(rng: Random, name: str, resources: list[str], most: int, *, certain: bool) -> dict:
     amounts = {
         resource: written(rng, rng.randint(1 if certain else 0, most))
         for resource in resources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import ssl
 import urllib.error
@@ -133,7 +134,10 @@ class ControlPlane(Cluster):
     def _spawn(self, layout: Layout, name: str, arguments: list[str]) -> Process:
         """Start one server with its log in the run's folder."""
         argv = command(self.binaries[name], arguments, self._flags.get(name, ()))
-        process = Process(name, argv, layout.directory / f"{name}.log")
+        # A still control plane answers thousands of questions a minute, and its memory is small: a
+        # lazier garbage collector makes it a fifth faster.
+        env = {**os.environ, "GOGC": "400"} if self.mode == "still" else None
+        process = Process(name, argv, layout.directory / f"{name}.log", env=env)
         process.start()
         return process
 
