@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 
 from tests.controlplane import ControlPlaneError
@@ -19,8 +19,10 @@ from .run import Outcome, outcomes, plane
 def main() -> int:
     """0 where all agree and every breakage is caught or explained; 1 otherwise."""
     options = _parser().parse_args()
+    breakage = broken(breakages.named(options.broken)) if options.broken else nullcontext()
     try:
-        found = _replayed(options.replay) if options.replay else _asked(options)
+        with breakage:
+            found = _replayed(options.replay) if options.replay else _asked(options)
     except ControlPlaneError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -41,10 +43,7 @@ def main() -> int:
 def _asked(options: argparse.Namespace) -> list[Outcome]:
     """A run on a control plane of its own."""
     found = []
-    with ExitStack() as stack:
-        started = stack.enter_context(plane(options.version))
-        if options.broken:
-            stack.enter_context(broken(breakages.named(options.broken)))
+    with plane(options.version) as started:
         for each in outcomes(started, options.seed, options.clusters):
             for disagreement in each.tally.disagreements[:10]:
                 print(report.described(disagreement))

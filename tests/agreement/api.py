@@ -29,11 +29,14 @@ class Api:
         self._address = urlsplit(cluster.url).netloc
         self._tls = ssl.create_default_context(cafile=str(cluster.ca_file))
         self._own = threading.local()
+        self._lines: list[http.client.HTTPSConnection] = []
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="api")
 
     def close(self) -> None:
-        """Ends the threads, and with them their connections."""
+        """Ends the threads and closes the connections."""
         self._pool.shutdown()
+        for line in self._lines:
+            line.close()
 
     def each(self, act: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """What ``act`` returns for each item, several at a time; raises what one of them raises."""
@@ -97,6 +100,7 @@ class Api:
         line = getattr(self._own, "line", None)
         if line is None:
             line = self._own.line = self.open()
+            self._lines.append(line)
         return line
 
     def open(self, timeout: float = 60) -> http.client.HTTPSConnection:

@@ -15,7 +15,7 @@ from .api import Api, RefusedError
 from .laying import PODS, create_pod, pods_of
 
 PATIENCE = 90.0
-"""Seconds until a missing answer is an error."""
+"""Seconds until a missing answer is an error; a single question gets fewer."""
 CHUNK = 1500
 """Pods that stand in the scheduler's queue at once."""
 
@@ -63,8 +63,9 @@ _EVENTS = msgspec.json.Decoder(_Event)
 class Asking:
     """A watch on the pods that ask, from its start to its end."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, patience: float = PATIENCE) -> None:
         self.api = api
+        self._patience = patience
         self._answers: dict[str, Answer] = {}
         self._news = threading.Condition()
         self._failure: Exception | None = None
@@ -102,7 +103,7 @@ class Asking:
     def wait(self, names: Iterable[str]) -> dict[str, Answer]:
         """The answers for pods that were created, once all are there."""
         wanted = set(names)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         with self._news:
             while missing := wanted - self._answers.keys():
                 if self._failure is not None:
@@ -147,11 +148,12 @@ class Asking:
 
     def _follow(self) -> None:
         path = f"{PODS}?watch=1&labelSelector={quote(f'{words.ROLE}=asking')}"
-        self._line = self.api.open(timeout=PATIENCE)
-        self._line.request("GET", path, headers=self.api.headers)
-        stream = self._line.getresponse()
-        while line := stream.readline():
-            self._take(_EVENTS.decode(line))
+        with contextlib.closing(self.api.open(timeout=PATIENCE)) as line:
+            self._line = line
+            line.request("GET", path, headers=self.api.headers)
+            with line.getresponse() as stream:
+                while event := stream.readline():
+                    self._take(_EVENTS.decode(event))
 
     def _take(self, event: _Event) -> None:
         pod = event.object

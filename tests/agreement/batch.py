@@ -17,7 +17,7 @@ from .text import read
 
 BINDING_ROUNDS = 4
 """Pods of each cluster that may be bound, one after the other."""
-SETTLING = 0.5
+SETTLING, SETTLING_OF_FEW = 0.5, 0.15
 """Seconds for the last status to reach the scheduler, whose nodes and pods are two watches."""
 
 
@@ -38,7 +38,7 @@ class Batch:
     def single(self, objects: list[dict], asked: Asked) -> Record:
         """One question about these objects alone."""
         record = Record(self.version, False, [], [], [], [], [], [], {})
-        asking = Asking(self.api)
+        asking = Asking(self.api, patience=10.0)
         try:
             self._lay(asking, objects, record)
             one = Cluster(asked.group, [], [], [asked.pod], asked.pod)
@@ -106,7 +106,7 @@ class Batch:
         record.refused += laying.lay(self.api, pods)
         self._wait_for_tries()
         laying.nominate(self.api, pods)
-        time.sleep(SETTLING)
+        time.sleep(SETTLING if len(pods) > 100 else SETTLING_OF_FEW)
         record.nodes = laying.standing_nodes(self.api)
         record.pods = laying.standing_pods(self.api)
         record.classes = laying.standing_classes(self.api)

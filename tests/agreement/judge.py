@@ -177,8 +177,8 @@ class Judge:
                 facts, asked.pod, name, code, tolerant=False, anywhere=False
             )
             expected.update(found or (last,))
-        if named == set() and expected == Counter({text.ABSENT: len(theirs)}):
-            agrees = told.whole == text.CONFLICT
+        if (named == set() or not theirs) and expected == Counter({text.ABSENT: len(theirs)}):
+            agrees = told.whole == (text.CONFLICT if theirs else text.NO_NODES)
         else:
             agrees = not told.whole and told.reasons == expected
         if not agrees or told.nodes != len(theirs):

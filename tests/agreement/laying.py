@@ -27,8 +27,9 @@ def path_of(pod: dict) -> str:
 
 def make_namespaces(api: Api) -> None:
     """The namespaces that random pods live in."""
+    known = {each["metadata"]["name"] for each in api.get("/api/v1/namespaces")["items"]}
     for name in words.NAMESPACES:
-        if name != "default":
+        if name not in known:
             api.create("/api/v1/namespaces", {"metadata": {"name": name}})
 
 
@@ -103,7 +104,7 @@ def stored(item: dict, kind: str) -> dict:
     """An object as the server returned it, without its bookkeeping; items of a list lack a kind."""
     item["metadata"].pop("managedFields", None)
     version = "resource.k8s.io/v1" if kind == "DeviceClass" else "v1"
-    return {**item, "apiVersion": version, "kind": kind}
+    return {"apiVersion": version, "kind": kind, **item}
 
 
 def _fresh(item: dict) -> dict:

@@ -3,7 +3,11 @@
 import msgspec
 import yaml
 
+from gpu_triage.core import objects
+from gpu_triage.core.request import request
+
 from . import vocabulary as words
+from .api import RefusedError
 from .batch import Batch
 from .clusters import pinned
 from .judge import Disagreement, Judge
@@ -27,8 +31,14 @@ def minimal(batch: Batch, record: Record, disagreement: Disagreement) -> Minimal
     last: list[Disagreement] = []
 
     def disagrees(case: Case) -> bool:
+        if not request(objects.pod(case.pod).spec, words.RULES):
+            # A pod that asks for nothing is no question any more.
+            return False
         question = Asked(_measure(asked), asked.group, case.pod)
-        answered = batch.single(case.objects, question)
+        try:
+            answered = batch.single(case.objects, question)
+        except (RefusedError, TimeoutError):
+            return False
         found = [] if answered.refused else list(Judge(answered).all())
         if found:
             last[:] = found[:1]

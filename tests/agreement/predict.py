@@ -85,9 +85,9 @@ class Known:
             return frozenset((self._taint_reason(pod, name),))
         if not anywhere and not code & fit.LABEL:
             return frozenset((text.LABEL,))
-        allocatable = self.raw[name]["status"]["allocatable"]
+        allocatable = self.raw[name]["status"].get("allocatable", {})
         found = set()
-        if allocatable["pods"] == "0":
+        if allocatable.get("pods", "0") == "0":
             found.add(text.PODS)
         if wants_network(raw) and words.NETWORK not in allocatable:
             found.add(text.insufficient(words.NETWORK))
@@ -107,7 +107,7 @@ class Known:
         picture = self.inventory.picture
         classes = set(picture.classes)
         if self._keeps_zero:
-            classes -= self.raw[name]["status"]["allocatable"].keys()
+            classes -= self.raw[name]["status"].get("allocatable", {}).keys()
         return fit.node_code(shape, picture.nodes[name], picture.taken_from(pod, name), classes)
 
 

@@ -19,7 +19,7 @@ SIDE_BY_SIDE = 36
 """Clusters in one batch: enough for long histograms, few enough for quick answers."""
 SERVED = ((), (words.LARGE_MIG,), (), (words.LARGE_MIG, words.OTHER_VENDOR))
 """Resources that DeviceClasses serve, by batch in turn."""
-SHRUNK = 3
+SHRUNK = 1
 """Disagreements that are shrunk, of each batch."""
 
 

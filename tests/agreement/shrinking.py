@@ -22,7 +22,7 @@ KEPT = {
     ("status", "phase"),
 }
 """Without these an object is none, or cannot be laid."""
-KEPT_NAMES = ("name", "image", "key", "operator", "effect", "pods")
+KEPT_NAMES = ("name", "image", "key", "operator", "effect", "pods", "nominatedNodeName")
 """Fields without which a container, a requirement, a taint or a node is refused."""
 KEPT_LABELS = "agreement.gpu-triage.io/"
 

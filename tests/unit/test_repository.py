@@ -33,7 +33,9 @@ def test_a_lock_pins_what_the_project_asks_for(lock):
         requirement = Requirement(line)
         version = pinned.get(requirement.name.lower().replace("_", "-"))
         assert version, f"{requirement.name} is not in requirements/{lock}.lock: make lock"
-        assert requirement.specifier.contains(version), f"{line}, but {version} is locked: make lock"
+        assert requirement.specifier.contains(version), (
+            f"{line}, but {version} is locked: make lock"
+        )
 
 
 @pytest.mark.parametrize("lock", WANTED)
