@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from tests.controlplane import ControlPlane
 
 from . import laying
@@ -11,10 +13,11 @@ from . import vocabulary as words
 from .api import Api, RefusedError
 from .asking import Answer, Asking
 from .clusters import Cluster, pinned
-from .narrowing import blocked, narrow, variants
+from .narrowing import Variant, blocked, hidden, narrow
 from .record import Asked, Measure, Record
 from .text import read
 
+AS_IS = Variant.AS_IS
 BINDING_ROUNDS = 4
 """Pods of each cluster that may be bound, one after the other."""
 SETTLING, SETTLING_OF_FEW = 0.5, 0.15
@@ -134,18 +137,27 @@ class Batch:
             scheduler.restart(grace=2.0)
 
     def _narrowed(self, asking: Asking, clusters: list[Cluster], record: Record) -> None:
-        questions: dict[str, tuple[dict, Asked]] = {}
-        for each in clusters:
-            for pod in each.asking:
-                for i, node in enumerate(each.nodes):
-                    here = node["metadata"]["name"]
-                    for variant in variants(pod, here):
-                        asked = Asked(Measure.NARROWED, each.name, pod, node=here, variant=variant)
-                        clone = _renamed(narrow(pod, here, variant), f"n{i}-{variant.name.lower()}")
-                        questions[clone["metadata"]["name"]] = (clone, asked)
-        answers = asking.ask([clone for clone, _ in questions.values()])
-        for name, (_, asked) in questions.items():
-            _keep(record, asked, answers[name])
+        """Every pod about every node of its cluster, and again about what the answer hides."""
+        first = [
+            Asked(Measure.NARROWED, each.name, pod, node=node["metadata"]["name"], variant=AS_IS)
+            for each in clusters
+            for pod in each.asking
+            for node in each.nodes
+        ]
+        self._ask_narrowed(asking, first, record)
+        again = [
+            msgspec.structs.replace(asked, variant=variant)
+            for asked in first
+            if asked.text
+            for variant in hidden(read(asked.text))
+        ]
+        self._ask_narrowed(asking, again, record)
+
+    def _ask_narrowed(self, asking: Asking, questions: list[Asked], record: Record) -> None:
+        clones = [_clone(asked) for asked in questions]
+        answers = asking.ask(clones)
+        for clone, asked in zip(clones, questions, strict=True):
+            _keep(record, asked, answers[clone["metadata"]["name"]])
 
     def _histogram(self, asking: Asking, clusters: list[Cluster], record: Record) -> None:
         questions = [
@@ -199,6 +211,13 @@ class Batch:
                     asked.node = answer.node
                     asked.stored = laying.stored(self.api.get(laying.path_of(pod)), "Pod")
                 _keep(record, asked, answer)
+
+
+def _clone(asked: Asked) -> dict:
+    """The pod that asks a narrowed question."""
+    variant = Variant(asked.variant)
+    where = asked.node.rpartition("-")[2]
+    return _renamed(narrow(asked.pod, asked.node, variant), f"{where}-{variant.name.lower()}")
 
 
 def _bindable(pod: dict) -> dict:

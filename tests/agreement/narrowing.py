@@ -7,6 +7,7 @@ one hides.
 from enum import StrEnum
 
 from . import vocabulary as words
+from .text import CORDON, LABEL, TAINT, Told
 
 
 class Variant(StrEnum):
@@ -28,14 +29,19 @@ class Variant(StrEnum):
         return self in (Variant.ANYWHERE, Variant.RESOURCE)
 
 
-def variants(pod: dict, node: str) -> list[Variant]:
-    """The variants that together show every step of a pod on a node.
+def hidden(told: Told) -> list[Variant]:
+    """The variants that show what an answer about the pod as it is leaves in the dark.
 
-    Where all terms name other nodes, the scheduler rejects the pod before it looks at taints: only
-    the pod without its selector shows those.
+    The scheduler looks at taints, then at the selector, then at resources. Where all terms name
+    other nodes, it rejects the pod before it looks at anything else.
     """
-    three = [Variant.AS_IS, Variant.TOLERANT, Variant.RESOURCE]
-    return [*three, Variant.ANYWHERE] if conflicts(narrow(pod, node, Variant.AS_IS)) else three
+    if told.whole:
+        return [Variant.ANYWHERE, Variant.RESOURCE]
+    if told.reasons.keys() & {CORDON, TAINT}:
+        return [Variant.TOLERANT, Variant.RESOURCE]
+    if LABEL in told.reasons:
+        return [Variant.RESOURCE]
+    return []
 
 
 def narrow(pod: dict, node: str, variant: Variant) -> dict:

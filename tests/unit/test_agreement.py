@@ -7,7 +7,7 @@ import pytest
 from tests.agreement import breakages, text
 from tests.agreement.clusters import cluster
 from tests.agreement.mutating import Breakage, broken
-from tests.agreement.narrowing import Variant, conflicts, named_only, narrow, variants
+from tests.agreement.narrowing import Variant, conflicts, hidden, named_only, narrow
 from tests.agreement.shrinking import Case, shrink
 from tests.answers import inventory, words
 from tests.builders import node, pod
@@ -114,10 +114,20 @@ def test_a_variant_leaves_out_what_hides_the_rest(variant, tolerates, chooses):
     assert "podAffinity" in spec["affinity"]
 
 
-def test_only_a_pod_that_names_other_nodes_needs_a_fourth_question():
-    assert len(variants(pod(affinity=affinity(POOL)), "n1")) == 3
-    assert len(variants(pod(affinity=affinity(named("In", "n1"))), "n1")) == 3
-    assert Variant.ANYWHERE in variants(pod(affinity=affinity(named("In", "n2"))), "n1")
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (f"1 {text.TAINT}", [Variant.TOLERANT, Variant.RESOURCE]),
+        (f"1 {text.CORDON}", [Variant.TOLERANT, Variant.RESOURCE]),
+        (f"1 {text.LABEL}", [Variant.RESOURCE]),
+        (f"1 {text.LABEL}, 3 {text.ABSENT}", [Variant.RESOURCE]),
+        (text.CONFLICT, [Variant.ANYWHERE, Variant.RESOURCE]),
+        ("1 Insufficient nvidia.com/gpu, 3 node(s) whatever", []),
+        (f"1 {text.AFFINITY}", []),
+    ],
+)
+def test_only_what_an_answer_hides_is_asked_again(answer, again):
+    assert hidden(text.read(f"0/4 nodes are available: {answer}. not found")) == again
 
 
 @pytest.mark.parametrize(
