@@ -20,7 +20,7 @@ unit: $(READY) ## the tests that need no cluster: seconds
 e2e: controlplane ## the tests on a real control plane
 	$(BIN)/python -m pytest tests/e2e tests/controlplane
 
-agreement: $(READY) ## as many random clusters as wanted against a scheduler (VERSION=1.37.2 CLUSTERS=72 SEED=1 MUTATE=1)
+agreement: $(READY) ## as many random clusters as wanted against a scheduler (VERSION=1.36.3 CLUSTERS=500 SEED=1 MUTATE=1)
 	$(BIN)/python -m tests.agreement $(if $(VERSION),--version $(VERSION)) $(if $(CLUSTERS),--clusters $(CLUSTERS)) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--mutate) $(if $(RECORD),--record $(RECORD))
 

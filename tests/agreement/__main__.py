@@ -13,7 +13,7 @@ from .minimal import as_yaml
 from .mutating import broken
 from .mutating import outcomes as survivals
 from .record import load, save
-from .run import Outcome, outcomes, plane
+from .run import PINNED, Outcome, outcomes, plane
 
 
 def main() -> int:
@@ -68,7 +68,7 @@ def _mutated(found: list[Outcome]) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make agreement", description=__doc__)
-    parser.add_argument("--version", default="1.37.2", help="of Kubernetes (default: 1.37.2)")
+    parser.add_argument("--version", default=PINNED, help=f"of Kubernetes (default: {PINNED})")
     parser.add_argument("--clusters", type=int, default=72, help="how many (default: 72)")
     parser.add_argument("--seed", type=int, default=1, help="decides every cluster (default: 1)")
     parser.add_argument(

@@ -5,18 +5,20 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpu_triage.core import fit, objects
+from gpu_triage.core import fit
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
+from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.funnel import decide
 
 from . import text
-from . import vocabulary as words
+from .clusters import pinned
+from .manifests import changed
 from .narrowing import Variant, conflicts, named_only, narrow
 from .predict import EVERY, Known, difference
 from .record import Asked, Measure, Record
 from .versions import Difference, Version
+from .word import truth, word
 
 NOW = 1_800_000_000.0
 
@@ -39,6 +41,8 @@ class Tally(msgspec.Struct):
     """Pods times nodes that the answers speak of, by measure; narrowed variants count once."""
     steps: Counter[str]
     """Narrowed verdicts by the first of our steps that the node fails."""
+    words: Counter[str]
+    """Pods by the word that follows from the narrowed answers."""
     differences: Counter[str]
     """Verdicts in which a declared difference between versions decides."""
     disagreements: list[Disagreement]
@@ -54,29 +58,39 @@ class Judge:
         self.ours = Known(record)
         self.theirs = Known(record, self.version) if self.difference else self.ours
         self._codes: dict[str, tuple[PodFacts, dict[str, int], dict[str, int]]] = {}
-        self.tally = Tally(Counter(), Counter(), Counter(), Counter(), [])
+        self.tally = Tally(Counter(), Counter(), Counter(), Counter(), Counter(), [])
 
     def all(self) -> Iterator[Disagreement]:
         """Every disagreement, as it is found; the tally is complete when all were taken."""
-        for each in manifests(self.record):
+        for each in self._found():
             self.tally.disagreements.append(each)
             yield each
+
+    def _found(self) -> Iterator[Disagreement]:
+        for name, ours, theirs in changed(self.record):
+            yield Disagreement(None, f"{name} as written: {ours}", f"as stored: {theirs}")
+        bound = [each for each in self.record.asked if each.measure is Measure.BOUND]
         for asked in self.record.asked:
-            told = text.read(asked.text)
-            self.tally.answers[asked.measure] += 1
-            self.tally.differences[Difference.OLD_TAINT_TEXT] += told.old_taint_text
-            match asked.measure:
-                case Measure.NARROWED:
-                    found = self._narrowed(asked, told)
-                case Measure.HISTOGRAM:
-                    found = self._histogram(asked, told)
-                case Measure.NOMINATED:
-                    found = self._nominated(asked, told)
-                case Measure.BOUND:
-                    found = self._bound(asked, told)
-            for each in found:
-                self.tally.disagreements.append(each)
-                yield each
+            if asked.measure is not Measure.BOUND:
+                yield from self._compared(asked)
+        # Before anything is bound, which changes what is free.
+        yield from self._words()
+        for asked in bound:
+            yield from self._compared(asked)
+
+    def _compared(self, asked: Asked) -> Iterator[Disagreement]:
+        told = text.read(asked.text)
+        self.tally.answers[asked.measure] += 1
+        self.tally.differences[Difference.OLD_TAINT_TEXT] += told.old_taint_text
+        match asked.measure:
+            case Measure.NARROWED:
+                yield from self._narrowed(asked, told)
+            case Measure.HISTOGRAM:
+                yield from self._histogram(asked, told)
+            case Measure.NOMINATED:
+                yield from self._nominated(asked, told)
+            case _:
+                yield from self._bound(asked, told)
 
     def _narrowed(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
         facts, ours, theirs = self._known(asked.pod)
@@ -106,6 +120,36 @@ class Judge:
         ):
             yield Disagreement(asked, ", ".join(sorted(expected)), asked.text)
 
+    def _words(self) -> Iterator[Disagreement]:
+        """The word for each pod in its own cluster follows from what the scheduler says there."""
+        nodes = {node["metadata"]["name"]: node for node in self.record.nodes}
+        served = set(self.theirs.inventory.picture.classes)
+        answers: dict[str, dict[str, dict[Variant, text.Told]]] = {}
+        pods: dict[str, Asked] = {}
+        for asked in self.record.asked:
+            if asked.measure is Measure.NARROWED:
+                name = asked.pod["metadata"]["name"]
+                pods[name] = asked
+                about = answers.setdefault(name, {}).setdefault(asked.node, {})
+                about[Variant(asked.variant)] = text.read(asked.text)
+        for name, asked in pods.items():
+            pod = pinned(asked.pod)
+            facts = self.ours.facts(pod)
+            if self.difference and self.ours.codes(facts) != self.theirs.codes(facts):
+                self.tally.differences[self.difference] += 1
+                continue
+            resources = [resource for resource, _ in facts.shape.request]
+            truths = [
+                truth(told, nodes[node], resources, served) for node, told in answers[name].items()
+            ]
+            theirs = word(truths)
+            ours = classify(facts, self.ours.inventory.picture, NOW).cause
+            self.tally.verdicts[Measure.WORD] += 1
+            self.tally.words[theirs] += 1
+            if ours is not theirs:
+                plain = msgspec.structs.replace(asked, measure=Measure.WORD, pod=pod)
+                yield Disagreement(plain, ours, theirs)
+
     def _histogram(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
         facts, ours, theirs = self._known(asked.pod)
         yield from self._counts(asked, told, facts, (ours, theirs), text.AFFINITY)
@@ -125,10 +169,10 @@ class Judge:
         facts = self.ours.facts(asked.pod)
         ours, theirs = self.ours.codes(facts), self.theirs.codes(facts)
         self.tally.verdicts[asked.measure] += 1
-        word = classify(facts, self.ours.inventory.picture, NOW).cause
+        said = classify(facts, self.ours.inventory.picture, NOW).cause
         if ours != theirs and self.difference:
             self.tally.differences[self.difference] += 1
-            word = decide(Counter(theirs.values()))
+            said = decide(Counter(theirs.values()))
         fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
         free = [
             name
@@ -138,15 +182,15 @@ class Judge:
             )
         ]
         if asked.node:
-            if word is not Cause.NOT_GPU or asked.node not in free:
-                yield Disagreement(asked, f"{word}; room on {free}", f"bound to {asked.node}")
+            if said is not Cause.NOT_GPU or asked.node not in free:
+                yield Disagreement(asked, f"{said}; room on {free}", f"bound to {asked.node}")
             assert asked.stored is not None
             for known in {id(each): each for each in (self.ours, self.theirs)}.values():
                 known.inventory.put_pod(known.facts(asked.stored))
-        elif free or (word is Cause.NOT_GPU and not fitting):
-            yield Disagreement(asked, f"{word}; room on {free}", asked.text)
-        elif (word is Cause.UNKNOWN) != (told.reasons[text.DEVICES] > 0 and not fitting):
-            yield Disagreement(asked, word, asked.text)
+        elif free or (said is Cause.NOT_GPU and not fitting):
+            yield Disagreement(asked, f"{said}; room on {free}", asked.text)
+        elif (said is Cause.UNKNOWN) != (told.reasons[text.DEVICES] > 0 and not fitting):
+            yield Disagreement(asked, said, asked.text)
         else:
             yield from self._counts(asked, told, facts, (ours, theirs), text.DEVICES, count=False)
 
@@ -182,7 +226,7 @@ class Judge:
         else:
             agrees = not told.whole and told.reasons == expected
         if not agrees or told.nodes != len(theirs):
-            yield Disagreement(asked, listing(expected), asked.text)
+            yield Disagreement(asked, text.listing(expected), asked.text)
 
     def _known(self, pod: dict) -> tuple[PodFacts, dict[str, int], dict[str, int]]:
         """The facts of an asking pod and the codes of every node, worked out once."""
@@ -193,31 +237,6 @@ class Judge:
             theirs = ours if self.theirs is self.ours else self.theirs.codes(facts)
             self._codes[name] = facts, ours, theirs
         return self._codes[name]
-
-
-def listing(reasons: Counter[str]) -> str:
-    """Reasons and counts in one line."""
-    return ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-
-
-def manifests(record: Record) -> Iterator[Disagreement]:
-    """Objects that say something else as they were written than as the API server stores them."""
-    stored = {
-        (each["kind"], each["metadata"]["name"]): each for each in (*record.nodes, *record.pods)
-    }
-    for each in record.written:
-        other = stored.get((each["kind"], each["metadata"]["name"]))
-        if other is not None and _says(each) != _says(other):
-            yield Disagreement(None, f"as written: {_says(each)}", f"as stored: {_says(other)}")
-
-
-def _says(item: dict) -> dict:
-    """What the classifier makes of an object, without what only a server can say."""
-    if item["kind"] == "Node":
-        whole = msgspec.structs.asdict(node_facts(objects.node(item), words.RULES))
-        return whole | {"created": None}
-    whole = msgspec.structs.asdict(pod_facts(objects.pod(item), words.RULES))
-    return whole | {"created": None, "uid": "", "tried": False, "scheduler_says": ""}
 
 
 def judge(record: Record) -> Tally:

@@ -15,6 +15,8 @@ from .narrowing import Variant
 from .record import Asked, Measure, Record
 from .shrinking import Case, shrink
 
+HISTOGRAM = Measure.HISTOGRAM
+
 
 class Minimal(msgspec.Struct, frozen=True):
     """A minimal case and what is said of it."""
@@ -71,8 +73,8 @@ def as_yaml(found: Minimal) -> str:
 
 
 def _measure(asked: Asked) -> Measure:
-    """A narrowed question about one node is the histogram of a cluster that has no other."""
-    return Measure.HISTOGRAM if asked.measure is Measure.NARROWED else asked.measure
+    """How it is asked again: a narrowed question is the histogram of a cluster of one node."""
+    return asked.measure if asked.measure in (Measure.NOMINATED, Measure.BOUND) else HISTOGRAM
 
 
 def _starts(record: Record, asked: Asked) -> list[Case]:

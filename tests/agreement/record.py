@@ -13,6 +13,8 @@ class Measure(StrEnum):
     HISTOGRAM = "histogram"
     NOMINATED = "nominated"
     BOUND = "bound"
+    WORD = "word"
+    """Not asked: it follows from the narrowed answers about one pod."""
 
 
 class Asked(msgspec.Struct):

@@ -21,6 +21,8 @@ def summary(outcomes: list[Outcome]) -> list[str]:
     steps = _sum(each.tally.steps for each in outcomes)
     first = ", ".join(f"{step} {count}" for step, count in steps.most_common())
     lines.append(f"narrowed verdicts by first failed step: {first}")
+    words = _sum(each.tally.words for each in outcomes)
+    lines.append(f"pods by word: {', '.join(f'{w} {n}' for w, n in words.most_common())}")
     differences = _sum(each.tally.differences for each in outcomes)
     for what, count in sorted(differences.items()):
         if count:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import msgspec
 
 from tests.controlplane import ControlPlane
+from tests.controlplane.binaries import BINARIES
 
 from . import vocabulary as words
 from .batch import Batch
@@ -23,6 +24,10 @@ SHRUNK = 1
 """Disagreements that are shrunk, of each batch."""
 
 
+PINNED = BINARIES["kube-apiserver"].version.lstrip("v")
+"""The version of Kubernetes that the tests run on."""
+
+
 class Outcome(msgspec.Struct):
     """One batch, asked and judged."""
 
@@ -32,11 +37,15 @@ class Outcome(msgspec.Struct):
 
 
 @contextmanager
-def plane(version: str) -> Iterator[ControlPlane]:
+def plane(version: str = PINNED) -> Iterator[ControlPlane]:
     """A control plane of a version in which everything stays as it is written."""
     gates = [f"--feature-gates={','.join(Version(version).gates)}"]
     with ControlPlane(
-        "still", profiles=words.PROFILES, apiserver_flags=gates, scheduler_flags=gates
+        "still",
+        version=version,
+        profiles=words.PROFILES,
+        apiserver_flags=gates,
+        scheduler_flags=gates,
     ) as started:
         yield started
 

@@ -72,3 +72,8 @@ def read(text: str) -> Told:
         else:
             reasons[reason] += int(count)
     return Told(int(match[1]), reasons, "", named)
+
+
+def listing(reasons: Counter[str]) -> str:
+    """Reasons and counts in one line."""
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))

@@ -45,6 +45,7 @@ class ControlPlane(Cluster):
         self,
         mode: Mode = "alive",
         *,
+        version: str | None = None,
         event_ttl: str = "1h",
         profiles: Sequence[str] = ("default-scheduler",),
         apiserver_flags: Sequence[str] = (),
@@ -56,6 +57,7 @@ class ControlPlane(Cluster):
 
         Args:
             mode: Whether nodes and pods live or stay as they are written.
+            version: Of Kubernetes, such as "1.36.3"; the one that go.mod pins if not given.
             event_ttl: How long the API server keeps an Event.
             profiles: Scheduler names that the scheduler answers to.
             apiserver_flags: More flags; they win over those given here.
@@ -64,6 +66,7 @@ class ControlPlane(Cluster):
             kwok_flags: More flags for KWOK.
         """
         super().__init__(mode)
+        self._version = version
         self._event_ttl = event_ttl
         self._profiles = tuple(profiles)
         self._flags = {
@@ -76,7 +79,7 @@ class ControlPlane(Cluster):
 
     def _start(self) -> None:
         """Start everything; again with other ports if somebody took one of ours meanwhile."""
-        self.binaries = provide(NEEDED[self.mode])
+        self.binaries = provide(NEEDED[self.mode], self._version)
         self._run = RunDirectory()
         for attempt in range(1, _ATTEMPTS + 1):
             try:

@@ -16,7 +16,6 @@ from tests.agreement.record import Measure, save
 from tests.agreement.report import described, summary
 from tests.answers import ask
 
-VERSION = "1.37.2"
 SEED = 1
 CLUSTERS = 2 * run.SIDE_BY_SIDE
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def plane():
     """A control plane in which everything stays as it is written."""
-    with run.plane(VERSION) as started:
+    with run.plane() as started:
         yield started
 
 

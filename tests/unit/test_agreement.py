@@ -4,11 +4,14 @@ from collections import Counter
 
 import pytest
 
+from gpu_triage.core.causes import Cause
 from tests.agreement import breakages, text
 from tests.agreement.clusters import cluster
 from tests.agreement.mutating import Breakage, broken
 from tests.agreement.narrowing import Variant, conflicts, hidden, named_only, narrow
 from tests.agreement.shrinking import Case, shrink
+from tests.agreement.vocabulary import GPU, SMALL_MIG
+from tests.agreement.word import truth, word
 from tests.answers import inventory, words
 from tests.builders import node, pod
 
@@ -144,6 +147,43 @@ def test_the_scheduler_looks_only_at_nodes_that_every_term_names(chosen, names):
     asked = pod(affinity=affinity(*chosen))
     assert named_only(asked) == names
     assert conflicts(asked) is (names == set())
+
+
+NODE = {"status": {"capacity": {GPU: "8"}, "allocatable": {GPU: "8"}}}
+DEAD = {"status": {"capacity": {GPU: "8"}, "allocatable": {GPU: "0"}}}
+BARE = {"status": {"capacity": {"cpu": "8"}, "allocatable": {"cpu": "8"}}}
+MIG = {"status": {"capacity": {GPU: "0", SMALL_MIG: "7"}, "allocatable": {GPU: "0"}}}
+FREE, SHORT, TAINTED, ELSEWHERE = text.AFFINITY, f"Insufficient {GPU}", text.TAINT, text.LABEL
+
+
+@pytest.mark.parametrize(
+    ("said", "follows"),
+    [
+        ([(NODE, FREE)], Cause.NOT_GPU),
+        ([(NODE, SHORT)], Cause.EXHAUSTED),
+        ([(NODE, SHORT), (NODE, FREE)], Cause.NOT_GPU),
+        ([(DEAD, SHORT)], Cause.ALLOCATABLE_ZERO),
+        ([(DEAD, SHORT), (NODE, SHORT)], Cause.EXHAUSTED),
+        ([(BARE, SHORT)], Cause.NO_GPU_NODE),
+        ([(MIG, SHORT)], Cause.NO_GPU_NODE),
+        ([(BARE, SHORT), (NODE, TAINTED)], Cause.TAINT),
+        ([(BARE, SHORT), (NODE, ELSEWHERE)], Cause.NO_GPU_NODE),
+        ([(NODE, ELSEWHERE)], Cause.LABEL_MISMATCH),
+    ],
+)
+def test_a_word_follows_from_what_is_said_of_each_node(said, follows):
+    truths = [
+        truth({Variant.AS_IS: text.Told(1, Counter([reason]))}, raw, [GPU], set())
+        for raw, reason in said
+    ]
+    assert word(truths) is follows
+
+
+def test_what_dra_serves_is_unknown_unless_a_node_is_certain():
+    told = {Variant.AS_IS: text.Told(1, Counter([FREE]))}
+    delegated, plain = (truth(told, raw, [GPU], {GPU}) for raw in (BARE, NODE))
+    assert word([delegated]) is Cause.UNKNOWN
+    assert word([delegated, plain]) is Cause.NOT_GPU
 
 
 def test_shrinking_leaves_what_the_disagreement_needs():
