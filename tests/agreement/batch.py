@@ -15,13 +15,12 @@ from .asking import Answer, Asking
 from .clusters import Cluster, pinned
 from .narrowing import Variant, blocked, hidden, narrow
 from .record import Asked, Measure, Record
+from .settling import settle, wait_for_nodes
 from .text import read
 
 AS_IS = Variant.AS_IS
 BINDING_ROUNDS = 4
 """Pods of each cluster that may be bound, one after the other."""
-SETTLING, SETTLING_OF_FEW = 0.5, 0.15
-"""Seconds for the last status to reach the scheduler, whose nodes and pods are two watches."""
 
 
 class Batch:
@@ -32,7 +31,6 @@ class Batch:
         self.version = version
         self.api = Api(plane)
         laying.make_namespaces(self.api)
-        self._sentinels = 0
 
     def close(self) -> None:
         """Ends the connections."""
@@ -40,10 +38,10 @@ class Batch:
 
     def single(self, objects: list[dict], asked: Asked) -> Record:
         """One question about these objects alone."""
-        record = Record(self.version, False, [], [], [], [], [], [], {})
+        record = Record(self.version, restarted=False)
         asking = Asking(self.api, patience=10.0)
         try:
-            self._lay(asking, objects, record)
+            settle(self.api, asking, objects, record)
             one = Cluster(asked.group, [], [], [asked.pod], asked.pod)
             match asked.measure:
                 case Measure.NOMINATED:
@@ -67,17 +65,16 @@ class Batch:
             served: resources that a DeviceClass serves, in all of them.
             restart: whether the scheduler starts anew once everything stands.
         """
-        record = Record(self.version, restart, [], [], [], [], [], [], {})
+        record = Record(self.version, restarted=restart)
         asking = Asking(self.api)
         try:
             with self._timed(record, "laying"):
                 classes = [laying.device_class(f"class-{i}", each) for i, each in enumerate(served)]
-                self._lay(
-                    asking, [*classes, *(o for each in clusters for o in each.objects)], record
-                )
+                stand = [each for one in clusters for each in one.objects]
+                settle(self.api, asking, [*classes, *stand], record)
                 if restart:
                     self._restart()
-                self._wait_for_nodes(asking, len(record.nodes))
+                wait_for_nodes(asking, len(record.nodes))
             for measure, take in (
                 (Measure.NARROWED, self._narrowed),
                 (Measure.HISTOGRAM, self._histogram),
@@ -97,38 +94,6 @@ class Batch:
         begun = time.monotonic()
         yield
         record.seconds[name] = time.monotonic() - begun
-
-    def _lay(self, asking: Asking, objects: list[dict], record: Record) -> None:
-        pods = [each for each in objects if each["kind"] == "Pod"]
-        others = [each for each in objects if each["kind"] != "Pod"]
-        record.written = [each for each in objects if each["kind"] != "DeviceClass"]
-        record.refused += laying.lay(self.api, others)
-        # A pod that failed for want of any node would be tried again at every event.
-        nodes = sum(each["kind"] == "Node" for each in others)
-        self._wait_for_nodes(asking, nodes)
-        record.refused += laying.lay(self.api, pods)
-        self._wait_for_tries()
-        laying.nominate(self.api, pods)
-        time.sleep(SETTLING if len(pods) > 100 else SETTLING_OF_FEW)
-        record.nodes = laying.standing_nodes(self.api)
-        record.pods = laying.standing_pods(self.api)
-        record.classes = laying.standing_classes(self.api)
-
-    def _wait_for_tries(self) -> None:
-        """Until every pod that the scheduler can try has been tried."""
-        while any(_untried(pod) for pod in laying.standing_pods(self.api)):
-            time.sleep(0.1)
-
-    def _wait_for_nodes(self, asking: Asking, number: int) -> None:
-        """Until the scheduler speaks of so many nodes, all that there are."""
-        seen = -1
-        while seen != number:
-            self._sentinels += 1
-            name = f"sentinel-{self._sentinels}"
-            answer = asking.ask([_sentinel(name)])[name]
-            if isinstance(answer, RefusedError):
-                raise answer
-            seen = read(answer.text).nodes
 
     def _restart(self) -> None:
         """Lets a new scheduler find everything as it stands."""
@@ -239,25 +204,3 @@ def _renamed(pod: dict, suffix: str) -> dict:
     name = f"{pod['metadata']['name']}-{suffix}".replace("_", "-")
     metadata = {**pod["metadata"], "name": name, "uid": f"uid-{name}"}
     return {**pod, "metadata": metadata, "spec": dict(pod["spec"])}
-
-
-def _sentinel(name: str) -> dict:
-    """A pod that asks for nothing and fits nowhere."""
-    return blocked(
-        {
-            "metadata": {"name": name, "namespace": "default", "labels": {words.ROLE: "asking"}},
-            "spec": {"containers": [{"name": "main", "image": "none"}]},
-        }
-    )
-
-
-def _untried(pod: dict) -> bool:
-    """Whether the scheduler will still try a standing pod."""
-    spec, conditions = pod["spec"], pod["status"].get("conditions", ())
-    return (
-        not spec.get("nodeName")
-        and not spec.get("schedulingGates")
-        and not spec.get("resourceClaims")
-        and spec["schedulerName"] in words.PROFILES
-        and not any(each["type"] == "PodScheduled" for each in conditions)
-    )

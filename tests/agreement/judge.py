@@ -35,17 +35,17 @@ class Disagreement(msgspec.Struct, frozen=True):
 class Tally(msgspec.Struct):
     """What was compared, and what came out."""
 
-    answers: Counter[str]
+    answers: Counter[str] = msgspec.field(default_factory=Counter)
     """Texts and bindings that were compared, by measure."""
-    verdicts: Counter[str]
+    verdicts: Counter[str] = msgspec.field(default_factory=Counter)
     """Pods times nodes that the answers speak of, by measure; narrowed variants count once."""
-    steps: Counter[str]
+    steps: Counter[str] = msgspec.field(default_factory=Counter)
     """Narrowed verdicts by the first of our steps that the node fails."""
-    words: Counter[str]
+    words: Counter[str] = msgspec.field(default_factory=Counter)
     """Pods by the word that follows from the narrowed answers."""
-    differences: Counter[str]
+    differences: Counter[str] = msgspec.field(default_factory=Counter)
     """Verdicts in which a declared difference between versions decides."""
-    disagreements: list[Disagreement]
+    disagreements: list[Disagreement] = []
 
 
 class Judge:
@@ -58,7 +58,7 @@ class Judge:
         self.ours = Known(record)
         self.theirs = Known(record, self.version) if self.difference else self.ours
         self._codes: dict[str, tuple[PodFacts, dict[str, int], dict[str, int]]] = {}
-        self.tally = Tally(Counter(), Counter(), Counter(), Counter(), Counter(), [])
+        self.tally = Tally()
 
     def all(self) -> Iterator[Disagreement]:
         """Every disagreement, as it is found; the tally is complete when all were taken."""

@@ -40,15 +40,15 @@ class Record(msgspec.Struct):
     version: str
     restarted: bool
     """The scheduler was started anew after everything was laid."""
-    nodes: list[dict]
-    pods: list[dict]
-    classes: list[dict]
-    asked: list[Asked]
-    written: list[dict]
+    nodes: list[dict] = []
+    pods: list[dict] = []
+    classes: list[dict] = []
+    asked: list[Asked] = []
+    written: list[dict] = []
     """Nodes and standing pods as they were drawn, before the server stored them."""
-    refused: list[str]
+    refused: list[str] = []
     """Objects that the API server does not accept, and why."""
-    seconds: dict[str, float]
+    seconds: dict[str, float] = {}
     """How long each measure took."""
 
 
