@@ -22,7 +22,7 @@ e2e: controlplane ## the tests on a real control plane
 
 agreement: $(READY) ## as many random clusters as wanted against a scheduler (VERSION=1.36.3 CLUSTERS=500 SEED=1 MUTATE=1)
 	$(BIN)/python -m tests.agreement $(if $(VERSION),--version $(VERSION)) $(if $(CLUSTERS),--clusters $(CLUSTERS)) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--mutate) $(if $(RECORD),--record $(RECORD))
+	  $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--mutate) $(if $(TEXTS),--texts) $(if $(RECORD),--record $(RECORD))
 
 lint: $(READY) ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

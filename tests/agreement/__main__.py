@@ -28,6 +28,8 @@ def main() -> int:
         return 1
     print()
     print("\n".join(report.summary(found)))
+    if options.texts:
+        print("\n" + "\n".join(report.texts(found)))
     failed = any(each.tally.disagreements for each in found)
     for number, small in enumerate(small for each in found for small in each.minimal):
         file = Path(options.write) / f"disagreement-{options.seed}-{number}.yaml"
@@ -74,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--mutate", action="store_true", help="break the classifier and see whether it is noticed"
     )
+    parser.add_argument("--texts", action="store_true", help="compare words with texts")
     parser.add_argument("--record", metavar="FILE", help="keep all that was asked and answered")
     parser.add_argument("--replay", metavar="FILE", help="judge a recorded run, start nothing")
     parser.add_argument("--broken", metavar="BREAKAGE", help="run with this breakage throughout")

@@ -43,6 +43,8 @@ class Tally(msgspec.Struct):
     """Narrowed verdicts by the first of our steps that the node fails."""
     words: Counter[str] = msgspec.field(default_factory=Counter)
     """Pods by the word that follows from the narrowed answers."""
+    texts: Counter[str] = msgspec.field(default_factory=Counter)
+    """Pods by that word and by what the scheduler says of most nodes: they may differ."""
     differences: Counter[str] = msgspec.field(default_factory=Counter)
     """Verdicts in which a declared difference between versions decides."""
     disagreements: list[Disagreement] = []
@@ -146,6 +148,8 @@ class Judge:
             ours = classify(facts, self.ours.inventory.picture, NOW).cause
             self.tally.verdicts[Measure.WORD] += 1
             self.tally.words[theirs] += 1
+            most = text.most(told[Variant.AS_IS] for told in answers[name].values())
+            self.tally.texts[f"{theirs}: {most}"] += 1
             if ours is not theirs:
                 plain = msgspec.structs.replace(asked, measure=Measure.WORD, pod=pod)
                 yield Disagreement(plain, ours, theirs)

@@ -46,6 +46,16 @@ def described(disagreement: Disagreement) -> str:
     return f"{what}\n  we predict:     {disagreement.ours}\n  scheduler says: {disagreement.theirs}"
 
 
+def texts(outcomes: list[Outcome]) -> list[str]:
+    """A Markdown table: for each word, what the scheduler says of most nodes."""
+    counts = _sum(each.tally.texts for each in outcomes)
+    lines = ["| word | what the scheduler says of most nodes | pods |", "|---|---|---|"]
+    for pair, count in sorted(counts.items(), key=lambda each: (each[0].split(":")[0], -each[1])):
+        word, _, said = pair.partition(": ")
+        lines.append(f"| `{word}` | {said} | {count} |")
+    return lines
+
+
 def table(survivals: Iterable[Survival]) -> list[str]:
     """The breakages as a Markdown table: which answers show each."""
     lines = ["| breakage of the classifier | caught by |", "|---|---|"]

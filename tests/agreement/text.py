@@ -5,6 +5,7 @@ Written apart from the product's own reading of this text: it is what the produc
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -72,6 +73,15 @@ def read(text: str) -> Told:
         else:
             reasons[reason] += int(count)
     return Told(int(match[1]), reasons, "", named)
+
+
+def most(said: Iterable[Told]) -> str:
+    """The reason that most nodes have, GPU resources without their names."""
+    counts: Counter[str] = Counter()
+    for told in said:
+        reasons = {"Insufficient GPU" if is_gpu(each) else each for each in told.reasons}
+        counts.update({told.whole} if told.whole else reasons - {ABSENT})
+    return counts.most_common(1)[0][0]
 
 
 def listing(reasons: Counter[str]) -> str:
