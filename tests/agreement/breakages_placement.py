@@ -174,20 +174,20 @@ PLACEMENT = [
     Breakage(
         "an empty term matches everything",
         SELECTOR,
-        "for term in terms if term)",
-        "for term in terms)",
+        "if (requirements := _term(term))",
+        "if (requirements := _term(term)) is not None",
     ),
     Breakage(
         "terms are alternatives to the nodeSelector",
         SELECTOR,
-        "tuple(pairs + term for term in terms if term)",
-        "tuple(term for term in (pairs, *terms) if term)",
+        "Selector(tuple(each for each, _ in terms),",
+        "Selector((*([pairs] if pairs else []), *(each[len(pairs) :] for each, _ in terms)),",
     ),
     Breakage(
         "the nodeSelector is ignored where there is an affinity",
         SELECTOR,
-        "pairs + term",
-        "term",
+        "(pairs + requirements, at",
+        "(requirements, at",
     ),
     Breakage(
         "every term must match",

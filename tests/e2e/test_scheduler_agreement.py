@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 import yaml
+
 from tests.agreement import breakages, run
 from tests.agreement.minimal import as_yaml
 from tests.agreement.mutating import broken, outcomes

@@ -133,7 +133,10 @@ condition = st.fixed_dictionaries(
         "lastTransitionTime": maybe(times),
     },
 )
-state = optional(waiting=optional(reason=TEXTS))
+state = optional(
+    waiting=optional(reason=st.sampled_from(["CrashLoopBackOff", "", "ImagePullBackOff"])),
+    terminated=st.fixed_dictionaries({}, optional={"exitCode": st.integers(-1, 255)}),
+)
 status_of_container = st.fixed_dictionaries({}, optional={"name": TEXTS, "state": maybe(state)})
 pods = st.fixed_dictionaries(
     {"kind": st.just("Pod")},
@@ -161,6 +164,7 @@ pods = st.fixed_dictionaries(
                 reason=TEXTS,
                 conditions=some(condition),
                 nominatedNodeName=st.sampled_from(NAMES),
+                startTime=times,
                 containerStatuses=some(status_of_container),
                 initContainerStatuses=some(status_of_container),
             )
