@@ -96,7 +96,7 @@ def look(cluster: Cluster, address: str) -> None:
     step("The command line, under your own rights")
     gpu_triage("-n", LAB, cluster=cluster)
     say("(lab-node-1 is seconds old: until it is 15 minutes old, it counts as starting.)")
-    gpu_triage(LAB, "case-exhaust", "--explain", cluster=cluster)
+    gpu_triage(LAB, "case-taint", "--explain", cluster=cluster)
     step("The metrics by cause")
     shown = "grep -E '^gpu_triage_(pending|gpus)' | grep -v ' 0.0$'"
     print(f"{FAINT}$ curl -s http://{address}/metrics | {shown}{PLAIN}")
