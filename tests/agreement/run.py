@@ -11,9 +11,10 @@ from tests.controlplane.binaries import BINARIES
 from . import vocabulary as words
 from .batch import Batch
 from .clusters import cluster
-from .judge import Tally, judge
+from .judge import judge
 from .minimal import Minimal, minimal
 from .record import Record
+from .tally import Tally
 from .versions import Version
 
 SIDE_BY_SIDE = 36
