@@ -174,8 +174,6 @@ class Judge:
                 known.inventory.put_pod(known.facts(asked.stored))
         elif free or (said is Cause.NOT_GPU and not fitting):
             yield Disagreement(asked, f"{said}; room on {free}", asked.text)
-        elif (said is Cause.UNKNOWN) != (told.reasons[text.DEVICES] > 0 and not fitting):
-            yield Disagreement(asked, said, asked.text)
         else:
             yield from self._counts(asked, told, facts, (ours, theirs), text.DEVICES, count=False)
 

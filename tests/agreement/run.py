@@ -80,6 +80,8 @@ def outcomes(
                 f"{len(tally.disagreements)} disagreements"
             )
             small = [minimal(batch, record, each) for each in tally.disagreements[:SHRUNK]]
+            if None in small:
+                told("  it does not show again on its own, so there is no minimal case")
             yield Outcome(record, tally, [each for each in small if each is not None])
     finally:
         batch.close()
