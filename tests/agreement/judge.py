@@ -17,37 +17,11 @@ from .manifests import changed
 from .narrowing import Variant, conflicts, named_only, narrow
 from .predict import EVERY, Known, difference
 from .record import Asked, Measure, Record
+from .tally import Disagreement, Tally
 from .versions import Difference, Version
 from .word import truth, word
 
 NOW = 1_800_000_000.0
-
-
-class Disagreement(msgspec.Struct, frozen=True):
-    """One question to which we and the scheduler give different answers."""
-
-    asked: Asked | None
-    """None where an object says something else as it was written than as it is stored."""
-    ours: str
-    theirs: str
-
-
-class Tally(msgspec.Struct):
-    """What was compared, and what came out."""
-
-    answers: Counter[str] = msgspec.field(default_factory=Counter)
-    """Texts and bindings that were compared, by measure."""
-    verdicts: Counter[str] = msgspec.field(default_factory=Counter)
-    """Pods times nodes that the answers speak of, by measure; narrowed variants count once."""
-    steps: Counter[str] = msgspec.field(default_factory=Counter)
-    """Narrowed verdicts by the first of our steps that the node fails."""
-    words: Counter[str] = msgspec.field(default_factory=Counter)
-    """Pods by the word that follows from the narrowed answers."""
-    texts: Counter[str] = msgspec.field(default_factory=Counter)
-    """Pods by that word and by what the scheduler says of most nodes: they may differ."""
-    differences: Counter[str] = msgspec.field(default_factory=Counter)
-    """Verdicts in which a declared difference between versions decides."""
-    disagreements: list[Disagreement] = []
 
 
 class Judge:
@@ -83,7 +57,7 @@ class Judge:
     def _compared(self, asked: Asked) -> Iterator[Disagreement]:
         told = text.read(asked.text)
         self.tally.answers[asked.measure] += 1
-        self.tally.differences[Difference.OLD_TAINT_TEXT] += told.old_taint_text
+        self._declare(Difference.OLD_TAINT_TEXT, asked.measure, told.old_taint_text)
         match asked.measure:
             case Measure.NARROWED:
                 yield from self._narrowed(asked, told)
@@ -94,6 +68,11 @@ class Judge:
             case _:
                 yield from self._bound(asked, told)
 
+    def _declare(self, difference: Difference | None, measure: Measure, verdicts: int) -> None:
+        """Counts verdicts in which a declared difference decides."""
+        if difference is not None and verdicts:
+            self.tally.differences[f"{measure}: {difference}"] += verdicts
+
     def _narrowed(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
         facts, ours, theirs = self._known(asked.pod)
         variant, name = Variant(asked.variant), asked.node
@@ -101,8 +80,8 @@ class Judge:
         if first:
             self.tally.verdicts[asked.measure] += 1
             self.tally.steps[fit.step(ours[name])] += 1
-        if ours[name] != theirs[name] and self.difference:
-            self.tally.differences[self.difference] += first
+        if first and ours[name] != theirs[name]:
+            self._declare(self.difference, asked.measure, 1)
         if conflicts(narrow(asked.pod, name, variant)) and not theirs[name] & fit.LABEL:
             expected = {text.CONFLICT}
         else:
@@ -125,7 +104,6 @@ class Judge:
     def _words(self) -> Iterator[Disagreement]:
         """The word for each pod in its own cluster follows from what the scheduler says there."""
         nodes = {node["metadata"]["name"]: node for node in self.record.nodes}
-        served = set(self.theirs.inventory.picture.classes)
         answers: dict[str, dict[str, dict[Variant, text.Told]]] = {}
         pods: dict[str, Asked] = {}
         for asked in self.record.asked:
@@ -137,15 +115,18 @@ class Judge:
         for name, asked in pods.items():
             pod = pinned(asked.pod)
             facts = self.ours.facts(pod)
-            if self.difference and self.ours.codes(facts) != self.theirs.codes(facts):
-                self.tally.differences[self.difference] += 1
-                continue
             resources = [resource for resource, _ in facts.shape.request]
             truths = [
-                truth(told, nodes[node], resources, served) for node, told in answers[name].items()
+                truth(told, nodes[node], resources, self.theirs.served(node))
+                for node, told in answers[name].items()
             ]
             theirs = word(truths)
             ours = classify(facts, self.ours.inventory.picture, NOW).cause
+            if self.difference:
+                codes, declared = self.ours.codes(facts), self.theirs.codes(facts)
+                if any(codes[node] != declared[node] for node in answers[name]):
+                    self._declare(self.difference, Measure.WORD, 1)
+                    ours = decide(Counter(declared.values()))
             self.tally.verdicts[Measure.WORD] += 1
             self.tally.words[theirs] += 1
             most = text.most(told[Variant.AS_IS] for told in answers[name].values())
@@ -174,8 +155,8 @@ class Judge:
         ours, theirs = self.ours.codes(facts), self.theirs.codes(facts)
         self.tally.verdicts[asked.measure] += 1
         said = classify(facts, self.ours.inventory.picture, NOW).cause
-        if ours != theirs and self.difference:
-            self.tally.differences[self.difference] += 1
+        if any(ours[name] != code and code & fit.LABEL for name, code in theirs.items()):
+            self._declare(self.difference, asked.measure, 1)
             said = decide(Counter(theirs.values()))
         fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
         free = [
@@ -193,8 +174,6 @@ class Judge:
                 known.inventory.put_pod(known.facts(asked.stored))
         elif free or (said is Cause.NOT_GPU and not fitting):
             yield Disagreement(asked, f"{said}; room on {free}", asked.text)
-        elif (said is Cause.UNKNOWN) != (told.reasons[text.DEVICES] > 0 and not fitting):
-            yield Disagreement(asked, said, asked.text)
         else:
             yield from self._counts(asked, told, facts, (ours, theirs), text.DEVICES, count=False)
 
@@ -212,9 +191,8 @@ class Judge:
         ours, theirs = codes
         if count:
             self.tally.verdicts[asked.measure] += len(ours)
-            if self.difference:
-                differing = sum(ours[name] != theirs[name] for name in ours)
-                self.tally.differences[self.difference] += differing
+            differing = sum(ours[name] != theirs[name] for name in ours)
+            self._declare(self.difference, asked.measure, differing)
         named = named_only(asked.pod)
         expected: Counter[str] = Counter()
         for name, code in theirs.items():

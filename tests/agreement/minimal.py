@@ -10,10 +10,11 @@ from . import vocabulary as words
 from .api import RefusedError
 from .batch import Batch
 from .clusters import pinned
-from .judge import Disagreement, Judge
+from .judge import Judge
 from .narrowing import Variant
 from .record import Asked, Measure, Record
 from .shrinking import Case, shrink
+from .tally import Disagreement
 
 HISTOGRAM = Measure.HISTOGRAM
 

@@ -55,6 +55,13 @@ class Known:
             return survey(pod, self.inventory.picture).codes
         return {name: self._code(pod, pod.shape, name) for name in self.nodes}
 
+    def served(self, name: str) -> set[str]:
+        """The resources that may be left to Dynamic Resource Allocation on a node."""
+        classes = set(self.inventory.picture.classes)
+        if self._keeps_zero:
+            classes -= self.raw[name]["status"].get("allocatable", {}).keys()
+        return classes
+
     def short(self, pod: PodFacts, name: str) -> set[str]:
         """The resources of which a node has not enough."""
         shape = pod.shape
@@ -105,10 +112,8 @@ class Known:
 
     def _code(self, pod: PodFacts, shape: Shape, name: str) -> int:
         picture = self.inventory.picture
-        classes = set(picture.classes)
-        if self._keeps_zero:
-            classes -= self.raw[name]["status"].get("allocatable", {}).keys()
-        return fit.node_code(shape, picture.nodes[name], picture.taken_from(pod, name), classes)
+        taken = picture.taken_from(pod, name)
+        return fit.node_code(shape, picture.nodes[name], taken, self.served(name))
 
 
 def is_held(pod: dict) -> bool:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from .judge import Disagreement
 from .mutating import Outcome as Survival
 from .record import Measure
 from .run import Outcome
+from .tally import Disagreement
 
 
 def summary(outcomes: list[Outcome]) -> list[str]:
@@ -24,11 +24,8 @@ def summary(outcomes: list[Outcome]) -> list[str]:
     words = _sum(each.tally.words for each in outcomes)
     lines.append(f"pods by word: {', '.join(f'{w} {n}' for w, n in words.most_common())}")
     differences = _sum(each.tally.differences for each in outcomes)
-    for what, count in sorted(differences.items()):
-        if count:
-            lines.append(f"declared difference, {count} verdicts: {what}")
-    if not any(differences.values()):
-        lines.append("declared differences between versions: 0 verdicts")
+    lines.append(f"decided by a declared difference between versions: {differences.total()}")
+    lines += [f"  {count} {what}" for what, count in sorted(differences.items())]
     refused = Counter(_why(text) for each in outcomes for text in each.record.refused)
     lines.append(f"refused by the API server and not asked: {refused.total()}")
     lines += [f"  {count} {why}" for why, count in refused.most_common()]

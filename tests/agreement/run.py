@@ -11,9 +11,10 @@ from tests.controlplane.binaries import BINARIES
 from . import vocabulary as words
 from .batch import Batch
 from .clusters import cluster
-from .judge import Tally, judge
+from .judge import judge
 from .minimal import Minimal, minimal
 from .record import Record
+from .tally import Tally
 from .versions import Version
 
 SIDE_BY_SIDE = 36
@@ -79,6 +80,8 @@ def outcomes(
                 f"{len(tally.disagreements)} disagreements"
             )
             small = [minimal(batch, record, each) for each in tally.disagreements[:SHRUNK]]
+            if None in small:
+                told("  it does not show again on its own, so there is no minimal case")
             yield Outcome(record, tally, [each for each in small if each is not None])
     finally:
         batch.close()
