@@ -183,7 +183,8 @@ def test_nothing_is_written_while_a_watch_is_stale():
     asyncio.run(scenario())
 
 
-def test_a_kind_that_is_read_again_while_another_is_stale_is_not_forgotten():
+def test_a_kind_that_is_read_again_while_another_is_stale_is_not_forgotten(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.BEAT_SECONDS", 0.001)
     scene = Scene(builders.pod(gpus=16, annotations=MARKED), builders.node())
 
     async def scenario():
