@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e lint format cluster controlplane demo docs lock clean
+.PHONY: help test unit e2e agreement lint format cluster controlplane demo docs lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,6 +19,10 @@ unit: $(READY) ## the tests that need no cluster: seconds
 
 e2e: controlplane ## the tests on a real control plane
 	$(BIN)/python -m pytest tests/e2e tests/controlplane
+
+agreement: $(READY) ## as many random clusters as wanted against a scheduler (VERSION=1.36.3 CLUSTERS=500 SEED=1 MUTATE=1)
+	$(BIN)/python -m tests.agreement $(if $(VERSION),--version $(VERSION)) $(if $(CLUSTERS),--clusters $(CLUSTERS)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--mutate) $(if $(TEXTS),--texts) $(if $(RECORD),--record $(RECORD))
 
 lint: $(READY) ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -3,6 +3,8 @@
 import copy
 import re
 
+from gpu_triage.core.quantity import count
+
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -23,7 +25,7 @@ def applied(fix, pod):
         ).groups()
         for amounts in spec[kind][int(index)]["resources"].values():
             if resource:
-                assert str(amounts[resource]) == str(fix.before)
+                assert count(amounts[resource]) == fix.before
                 amounts[resource] = str(fix.after)
             else:
                 amounts[fix.after] = amounts.pop(fix.before)

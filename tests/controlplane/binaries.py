@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import other_version
 from .build import BuildError, cache_lock, go_build
 from .processes import ControlPlaneError
 from .toolchain import Go, find_go
@@ -81,20 +82,22 @@ BINARIES = {
 }
 
 
-def provide(names: Iterable[str]) -> dict[str, Path]:
+def provide(names: Iterable[str], version: str | None = None) -> dict[str, Path]:
     """Return the path of each binary, building what neither the environment nor the cache has.
 
     Args:
         names: Names from `BINARIES`, or `STAGES`.
+        version: Of the Kubernetes servers, such as "1.36.3"; the pinned one if not given.
 
     Raises:
         ControlPlaneError: A variable points to nothing, or a build failed.
     """
     wanted = set(names)
+    other = _other(version)
     paths: dict[str, Path] = {}
     for name in [*BINARIES, STAGES]:
         if name in wanted:
-            paths[name] = _given(name) or _cached(name)
+            paths[name] = _given(name) or _cached(name, other)
     missing = [name for name, path in paths.items() if not path.exists()]
     if missing:
         cache = _cache()
@@ -103,16 +106,27 @@ def provide(names: Iterable[str]) -> dict[str, Path]:
             for name in missing:
                 # Whoever held the lock before may have built it.
                 if not paths[name].exists():
-                    _make(go, name, paths[name])
+                    _make(go, name, paths[name], other)
     return paths
 
 
-def _make(go: Go, name: str, target: Path) -> None:
+def _other(version: str | None) -> str | None:
+    """Return a version that is not the pinned one, None for that."""
+    if version is None:
+        return None
+    normal = other_version.normal(version)
+    return None if normal == BINARIES["kube-apiserver"].version else normal
+
+
+def _make(go: Go, name: str, target: Path, other: str | None) -> None:
     """Build a binary or collect the stages into `target`."""
     if name == STAGES:
         _collect_stages(go, target)
         return
     binary = BINARIES[name]
+    if other is not None and name in other_version.SERVERS:
+        binary = replace(binary, module=target.parent)
+        other_version.make_module(go, other, binary.module, _go_version())
     go_build(
         go,
         binary.package,
@@ -156,8 +170,10 @@ def _cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "gpu-triage"
 
 
-def _cached(name: str) -> Path:
-    """Return where a binary is in the cache: other pins give another folder."""
+def _cached(name: str, other: str | None) -> Path:
+    """Return where a binary is in the cache: other pins and versions give another folder."""
+    if other is not None and name in other_version.SERVERS:
+        return other_version.folder(_cache(), other) / name
     binary = BINARIES["kwok" if name == STAGES else name]
     digest = hashlib.sha256()
     for file in ("go.mod", "go.sum"):

@@ -176,8 +176,14 @@ def write_secrets(layout: Layout, token: str) -> None:
     layout.tokens.write_text(f"{token},admin,admin,system:masters\n")
 
 
-def write_scheduler_config(layout: Layout, mode: Mode) -> None:
-    """Write the scheduler's configuration, with a fast client in still mode."""
+def write_scheduler_config(layout: Layout, mode: Mode, profiles: Sequence[str]) -> None:
+    """Write the scheduler's configuration, with a fast client in still mode.
+
+    Args:
+        layout: Where its kubeconfig is, and where the configuration goes.
+        mode: What happens to nodes and pods.
+        profiles: Names of the schedulers that this one process is, all with the default plugins.
+    """
     connection: dict[str, object] = {"kubeconfig": str(layout.kubeconfig)}
     if mode == "still":
         connection |= {"qps": _STILL_QPS, "burst": 2 * _STILL_QPS}
@@ -186,6 +192,7 @@ def write_scheduler_config(layout: Layout, mode: Mode) -> None:
         "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": False},
         "clientConnection": connection,
+        "profiles": [{"schedulerName": name} for name in profiles],
     }
     layout.scheduler_config.write_text(json.dumps(config, indent=2))
 

@@ -12,8 +12,9 @@ from threading import Thread
 
 import pytest
 
-from tests.controlplane import Process
+from tests.controlplane import ControlPlaneError, Process
 from tests.controlplane.binaries import BINARIES, provide
+from tests.controlplane.other_version import module_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +40,34 @@ def test_kubebuilder_assets_are_taken_as_they_are(
     found = provide(["etcd", "kubectl"])
     assert found == {"etcd": assets / "etcd", "kubectl": tmp_path / "other"}
     assert not (tmp_path / "never-written").exists()
+
+
+def test_another_version_has_a_place_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("KUBEBUILDER_ASSETS", "TEST_ASSET_KUBE_APISERVER"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("GPU_TRIAGE_CACHE", str(tmp_path))
+    there = tmp_path / "kubernetes-v1.30.1" / "kube-apiserver"
+    there.parent.mkdir()
+    there.touch()
+    assert provide(["kube-apiserver"], "1.30.1") == {"kube-apiserver": there}
+
+
+def test_a_module_of_another_version_takes_its_staging_modules_from_outside() -> None:
+    own = "module k8s.io/kubernetes\nreplace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n"
+    text = module_text(own, "v1.36.3", "1.26.0")
+    assert "\trequire" not in text
+    assert "require k8s.io/kubernetes v1.36.3\n" in text
+    assert "\tk8s.io/api => k8s.io/api v0.36.3\n" in text
+    with pytest.raises(ControlPlaneError, match="no staging modules"):
+        module_text("module k8s.io/kubernetes\n", "v1.36.3", "1.26.0")
+
+
+@pytest.mark.parametrize("version", ["1.36", "latest", "2.0.0", ""])
+def test_a_version_that_is_none_is_said(version: str) -> None:
+    with pytest.raises(ControlPlaneError, match=r"is no Kubernetes version such as 1\.36\.3"):
+        provide(["kube-apiserver"], version)
 
 
 @pytest.mark.parametrize(

@@ -90,21 +90,26 @@ def test_the_lab_gets_its_words(cluster, operator):
         assert operator.metric(sample) == value, sample
 
 
+SHOWN = 138
+"""Characters of an annotation that kubectl describe shows; an Event it shows whole."""
+
+
 def test_kubectl_describe_shows_the_cause(cluster, operator):
     wait_for_word(cluster, laboratory.LAB, "case-exhaust", "exhausted/busy")
     laboratory.wait_for(
         "the Event is there", lambda: events(cluster, laboratory.LAB, "case-exhaust")
     )
     text = cluster.kubectl("describe", "pod", "case-exhaust", "-n", laboratory.LAB)
-    since = published(cluster, laboratory.LAB, "case-exhaust")["since"]
-    sentence = (
+    said = published(cluster, laboratory.LAB, "case-exhaust")
+    since, sentence = said["since"], said["message"]
+    assert re.sub(r"since [-0-9T:]+Z", "since THEN", sentence) == (
         "Needs 2 nvidia.com/gpu on one node; best of 1: lab-node-0 has 1 of 2 nvidia.com/gpu free."
-        " Held by gpu-triage/case-ok (1)."
+        " Held by gpu-triage/case-ok (1 since THEN)."
     )
     top = re.search(r"^Annotations: .*?(?=^Status)", text, re.MULTILINE | re.DOTALL)[0]
     assert " ".join(top.split()) == (
         "Annotations: gpu-triage.io/cause: exhausted gpu-triage.io/detail: busy "
-        f"gpu-triage.io/message: {sentence} gpu-triage.io/since: {since}"
+        f"gpu-triage.io/message: {sentence[:SHOWN]}... gpu-triage.io/since: {since}"
     )
     rows = [
         re.split(r"\s{2,}", line.strip()) for line in text.splitlines() if "GPUExhausted" in line
@@ -135,7 +140,7 @@ def test_a_freed_gpu_goes_to_the_next_pod_without_another_word(
     with History(cluster, namespace, tmp_path / "history") as history:
         apply("second", 2, node)
         said = wait_for_word(cluster, namespace, "second", "exhausted/busy")
-        assert f"Held by {namespace}/first (1)" in said["message"]
+        assert f"Held by {namespace}/first (1 since " in said["message"]
         cluster.kubectl("delete", "pod", "first", "-n", namespace, "--grace-period=0", "--force")
         laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "second"))
         wait_until_bare(cluster, namespace, "second")

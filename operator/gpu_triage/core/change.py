@@ -36,7 +36,10 @@ class Fix(msgspec.Struct, frozen=True, rename={"before": "from", "after": "to"})
     after: Json = None
     node: str | None = None
     reaches: str | None = None
-    """The step that the changed pod gets to on that node; ``runs`` where no step stops it there."""
+    """The step that the changed pod gets to on that node; ``runs`` where no step stops it there.
+
+    The steps are about GPUs: whether CPU or a volume then stops it is the scheduler's to say.
+    """
 
 
 class Edit(msgspec.Struct, frozen=True):
