@@ -145,7 +145,13 @@ class Transport:
                 response.close()
                 # kopf answers this one by listing anew from the first page.
                 raise aiohttp.ClientPayloadError("the list's continue token has lapsed")
-            case status if status == 401 or (feed is not None and status < 500 and status != 429):
+            case status if (
+                status < 500
+                and status != 429
+                and not (
+                    feed is None and status in (403, 404)  # discovery: of a group that is not there
+                )
+            ):
                 self._lost(request.url.path, f"status {status}")
                 response.close()
                 # kopf repeats this one after a pause, with a token that was read anew.
