@@ -38,6 +38,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """DeviceClasses: ``auto`` reads them where it may, ``on`` insists, ``off`` never asks."""
     annotation_domain: str = _DEFAULTS.domain
     """Prefix of the annotation keys, a DNS name. The admission policy must name the same."""
+    lean: bool = True
+    """Whether pods that mention no GPU are dropped unparsed. Off, every pod goes through kopf: the
+    operator needs several times the time and memory, and says the same."""
+    stale_seconds: float = 150
+    """How long the API server may say nothing about a kind before nothing is written any more, in
+    seconds. It sends a sign of life about every minute."""
     publish_gated: bool = False
     """Whether pods that a scheduling gate holds are annotated: queues keep thousands of them."""
     settle_seconds: float = 2
@@ -225,6 +231,8 @@ _READ: dict[str, Callable[[str], Any]] = {
     "node_starting_seconds": _seconds(0, 86400),
     "dra": _one_of("auto", "on", "off"),
     "annotation_domain": _domain,
+    "lean": _switch,
+    "stale_seconds": _seconds(3, 3600),
     "publish_gated": _switch,
     "settle_seconds": _seconds(0, 3600),
     "fit_seconds": _seconds(0, 3600),

@@ -139,19 +139,20 @@ def add_account(cluster, namespace, name, rules, *, everywhere=False):
     )
 
 
-def write_kubeconfig(cluster, token, path, *, namespace="default", server=None):
-    """Write a kubeconfig for a token and return its path."""
+def write_kubeconfig(cluster, token, path, *, namespace="default", server=None, token_file=None):
+    """Write a kubeconfig for a token, or for a file that holds one; return its path."""
     endpoint = {"server": server or cluster.url}
     if cluster.ca_file is None:
         endpoint["insecure-skip-tls-verify"] = True
     else:
         endpoint["certificate-authority"] = str(cluster.ca_file)
+    user = {"tokenFile": str(token_file)} if token_file else {"token": token}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "test",
         "clusters": [{"name": "test", "cluster": endpoint}],
-        "users": [{"name": "test", "user": {"token": token}}],
+        "users": [{"name": "test", "user": user}],
         "contexts": [
             {"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}
         ],

@@ -5,14 +5,11 @@ from gpu_triage.core.causes import Detail
 
 
 class Scene:
-    """A feed, its clock, and the lists that it has told of."""
+    """A feed and its clock."""
 
     def __init__(self, **how):
         self.clock = 0.0
-        self.listed = []
-        self.feed = Feed(
-            "nodes", "", "v1", on_listed=self.listed.append, clock=lambda: self.clock, **how
-        )
+        self.feed = Feed("nodes", "", "v1", clock=lambda: self.clock, **how)
 
 
 def test_a_kind_is_read_when_the_last_object_of_the_last_page_was_handled():
@@ -33,13 +30,38 @@ def test_an_empty_list_is_read_at_once():
     assert feed.synced
 
 
-def test_each_complete_list_is_told_whole():
+def test_while_a_new_list_is_taken_the_picture_may_be_behind_and_the_operator_is_ready():
+    feed = Scene().feed
+    feed.page(["a", "b"], first=True, last=True)
+    feed.handled("a")
+    feed.handled("b")
+    assert not feed.stale()
+    feed.page(["a"], first=True, last=False)
+    assert (feed.stale(), feed.synced, feed.problem()) == (True, True, "")
+    feed.page(["b"], first=False, last=True)
+    feed.handled("a")
+    assert feed.stale()
+    feed.handled("b")
+    assert not feed.stale()
+
+
+def test_a_new_list_that_never_ends_is_a_problem():
     scene = Scene()
+    scene.feed.page([], first=True, last=True)
     scene.feed.page(["a"], first=True, last=False)
-    scene.feed.page(["b"], first=False, last=True)
+    scene.clock = STALE_SECONDS + 1
+    scene.feed.answered()
+    assert scene.feed.problem() == "nodes: being read anew for 151 s"
+
+
+def test_a_new_list_that_is_refused_halfway_is_forbidden_and_not_behind():
+    scene = Scene()
+    scene.feed.page([], first=True, last=True)
     scene.feed.page(["a"], first=True, last=False)
-    scene.feed.page(["c"], first=True, last=True)
-    assert scene.listed == [{"a", "b"}, {"c"}]
+    scene.feed.refused("list")
+    scene.clock = REFUSED_SECONDS
+    assert not scene.feed.stale()
+    assert scene.feed.unread() is Detail.FORBIDDEN
 
 
 def test_a_refusal_is_believed_after_a_while_and_said_once(caplog):
@@ -84,11 +106,20 @@ def test_a_silent_watch_is_stale_and_a_byte_ends_that():
     assert not scene.feed.stale()
 
 
+def test_how_long_a_watch_may_be_silent_can_be_set():
+    scene = Scene(stale_seconds=9)
+    scene.feed.page([], first=True, last=True)
+    assert scene.feed.patience == 6
+    scene.clock = 10
+    assert scene.feed.age() == 10
+    assert scene.feed.stale()
+
+
 def test_a_kind_that_has_not_been_read_says_so():
     assert Scene().feed.problem() == "nodes: not read yet"
 
 
 def test_paths_are_those_of_the_api():
     assert Scene().feed.path == "/api/v1/nodes"
-    feed = Feed("deviceclasses", "resource.k8s.io", "v1", on_listed=print, clock=float)
+    feed = Feed("deviceclasses", "resource.k8s.io", "v1", clock=float)
     assert feed.path == "/apis/resource.k8s.io/v1/deviceclasses"

@@ -18,8 +18,7 @@ class Scene:
         self.changes = 0
         self.inventory = Inventory(Rules())
         self.feeds = {
-            kind: Feed(kind, "", "v1", on_listed=lambda _: None, clock=float)
-            for kind in ("pods", "nodes", "deviceclasses")
+            kind: Feed(kind, "", "v1", clock=float) for kind in ("pods", "nodes", "deviceclasses")
         }
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed)
 
@@ -118,19 +117,14 @@ def test_the_last_object_of_a_list_makes_the_kind_read_even_if_it_does_not_parse
     assert feed.synced
 
 
-def test_what_a_new_list_lacks_is_gone(caplog):
-    caplog.set_level("INFO")
+def test_an_end_that_only_names_the_uid_is_enough():
     scene = Scene()
-    for name in ("a", "b"):
-        scene.take(builders.pod(name, node="gpu-a"))
-    scene.take(builders.node("gpu-a"))
-    scene.take(builders.node("gpu-b"))
-    scene.take(device_class())
-    scene.intake.listed("pods", {"uid-default-a"})
-    scene.intake.listed("nodes", {"uid-gpu-b", "uid-unknown"})
-    scene.intake.listed("deviceclasses", set())
-    assert set(scene.inventory.pods) == {"uid-default-a"}
-    assert scene.inventory.picture.used_on("gpu-a") == {builders.GPU: 1}
-    assert set(scene.inventory.picture.nodes) == {"gpu-b"}
+    for raw in (builders.pod(node="gpu-a"), builders.node(), device_class()):
+        scene.take(raw)
+        assert scene.take(
+            {"kind": raw["kind"], "metadata": {"uid": raw["metadata"]["uid"]}}, "DELETED"
+        )
+    assert scene.inventory.pods == {}
+    assert scene.inventory.picture.nodes == {}
     assert scene.inventory.picture.classes == {}
-    assert caplog.text.count("Objects were deleted unseen") == 3
+    assert scene.inventory.picture.used_on("gpu-a") == {}

@@ -35,8 +35,7 @@ class Scene:
         self.changed = asyncio.Event()
         self.inventory = Inventory(Rules())
         self.feeds = {
-            kind: Feed(kind, "", "v1", on_listed=lambda _: None, clock=lambda: self.now)
-            for kind in ("pods", "nodes")
+            kind: Feed(kind, "", "v1", clock=lambda: self.now) for kind in ("pods", "nodes")
         }
         self.writer = Writer(
             self.send, lambda: self.now, Counters(), domain="gpu-triage.io", event_period=1800
@@ -180,6 +179,25 @@ def test_nothing_is_written_while_a_watch_is_stale():
         assert scene.loop.problems() == ["nodes: no sign of life for 151 s"]
         scene.feeds["nodes"].answered()
         assert await scene.for_a_moment() == ["removal train"]
+
+    asyncio.run(scenario())
+
+
+def test_a_kind_that_is_read_again_while_another_is_stale_is_not_forgotten(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.BEAT_SECONDS", 0.001)
+    scene = Scene(builders.pod(gpus=16, annotations=MARKED), builders.node())
+
+    async def scenario():
+        scene.read("pods", "nodes")
+        scene.feeds["nodes"].refused("list")
+        scene.now += 11
+        assert await scene.for_a_moment() == ["annotation train"]
+        scene.feeds["pods"].page(["uid-unseen"], first=True, last=True)
+        scene.feeds["nodes"].answered()
+        assert await scene.for_a_moment() == ["annotation train"]
+        scene.feeds["pods"].handled("uid-unseen")
+        await scene.for_a_moment()
+        assert scene.verdicts.of("uid-default-train").cause == "exhausted"
 
     asyncio.run(scenario())
 

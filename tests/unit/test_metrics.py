@@ -20,6 +20,7 @@ def exposition(*raws, standing=(), counters=None, synced=True):
         inventory(*raws).picture,
         counters or Counters(),
         lambda: synced,
+        lambda: {"pods": 61.5, "nodes": 0.25},
         "1.2.3",
     )
     return generate_latest(registry(collector)).decode()
@@ -109,6 +110,10 @@ def test_the_operators_own_health():
     counters.queued = 2
     text = exposition(counters=counters, synced=True)
     assert family(text, "synced")[2:] == ["gpu_triage_synced 1.0"]
+    assert family(text, "watch_age_seconds")[2:] == [
+        'gpu_triage_watch_age_seconds{kind="nodes"} 0.25',
+        'gpu_triage_watch_age_seconds{kind="pods"} 61.5',
+    ]
     assert family(text, "write_queue")[2:] == ["gpu_triage_write_queue 2.0"]
     assert family(text, "build_info")[2:] == ['gpu_triage_build_info{version="1.2.3"} 1.0']
     assert family(text, "writes") == [
@@ -130,6 +135,7 @@ def test_nothing_else_is_in_the_registry():
             "pending_gpus",
             "gpus",
             "synced",
+            "watch_age_seconds",
             "writes_total",
             "write_queue",
             "build_info",

@@ -1,104 +1,21 @@
-"""What the session under kopf must hold for: contracts with kopf 1.45 and aiohttp 3.14.
-
-kopf itself runs here, against a stand-in for the API server. A failure after an upgrade says which
-habit of theirs has changed.
-"""
+"""What the session under kopf must hold for: kopf itself runs here, against a scripted server."""
 
 import asyncio
-import logging
 
 import pytest
 from aiohttp import web
 
-from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.controller import watcher
 from gpu_triage.controller.access import Access
-from gpu_triage.controller.feed import Feed
-from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.rules import Rules
 from gpu_triage.publish.write import Kind, UnreachableError, Write
 from tests import builders
-from tests.unit.scripted_api import ScriptedApi, paged, refusal
+from tests.unit.kopf_scene import no_pauses, play  # noqa: F401
+from tests.unit.scripted_api import paged, refusal
 
 GONE = ("ERROR", {"kind": "Status", "code": 410})
 
 
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch):
-    monkeypatch.setenv("POD_ID", "test")
-    monkeypatch.setattr(watcher, "BACKOFFS", (0.01,) * 100)
-    monkeypatch.setattr(watcher, "RELIST_SECONDS", 0.01)
-    monkeypatch.setattr(watcher, "EXIT_SECONDS", None)
-    logging.getLogger("kopf").setLevel(logging.CRITICAL)
-    yield
-    logging.getLogger("kopf").setLevel(logging.NOTSET)
-
-
-class Scene:
-    """kopf over our transport, against a scripted API server."""
-
-    def __init__(self, api, token_file=None):
-        self.api = api
-        self.inventory = Inventory(Rules())
-        self.access = Access(
-            server=api.url, source="test", inside=True, token="t", token_file=token_file
-        )
-        self.transport = Transport(self.access, "test")
-        feeds = {}
-        self.intake = Intake(self.inventory, Rules(), feeds, lambda: None)
-        for kind in ("pods", "nodes"):
-            feeds[kind] = Feed(
-                kind,
-                "",
-                "v1",
-                on_listed=lambda uids, kind=kind: self.intake.listed(kind, uids),
-                clock=asyncio.get_running_loop().time,
-            )
-        self.feeds = feeds
-        self.transport.feeds = {feed.path: feed for feed in feeds.values()}
-
-    async def until(self, condition):
-        for _ in range(1000):
-            if condition():
-                return
-            assert not self.watching.done(), self.watching.exception()
-            await asyncio.sleep(0.005)
-        raise AssertionError(f"never: {self.api.requests[-10:]}")
-
-    async def synced(self):
-        await self.until(lambda: all(feed.synced for feed in self.feeds.values()))
-        await self.until(lambda: set(self.api.watches) == {"pods", "nodes"})
-
-    def names(self):
-        return {pod.name for pod in self.inventory.pods.values()}
-
-
-def play(scenario, *, token_file=None, **scripts):
-    """Run kopf and a scenario beside it; whatever happens, kopf must still be there at its end."""
-
-    async def run():
-        api = ScriptedApi()
-        api.objects["pods"] = [builders.pod(name) for name in ("a", "b")]
-        api.objects["nodes"] = [builders.node()]
-        for kind, answers in scripts.items():
-            api.scripts[kind] = answers
-        async with api.serving():
-            scene = Scene(api, token_file)
-            stop = asyncio.Event()
-
-            # kopf waits at its end for all tasks that are younger than it, the server's too.
-            scene.watching = asyncio.create_task(
-                watcher.watch(scene.transport, scene.intake, stop=stop, before_end=api.close)
-            )
-            try:
-                await scenario(scene)
-                assert not scene.watching.done()
-            finally:
-                stop.set()
-                await scene.watching
-
-    asyncio.run(run())
+pytestmark = pytest.mark.usefixtures("no_pauses")
 
 
 def test_a_list_and_its_watch_reach_the_handlers():
@@ -128,6 +45,77 @@ def test_what_is_deleted_while_no_watch_runs_is_let_go():
         await scene.until(lambda: scene.names() == {"b"})
 
     play(scenario)
+
+
+def test_pods_that_name_no_gpu_never_reach_kopf_and_those_that_did_always_do():
+    async def scenario(scene):
+        await scene.synced()
+        scene.api.tell(
+            "pods",
+            ("ADDED", builders.pod("web", 0)),
+            ("MODIFIED", builders.pod("a", 0)),
+            ("ADDED", builders.pod("c")),
+        )
+        await scene.until(lambda: "c" in scene.names())
+        assert scene.seen == ["a", "b", "a", "c"]
+        assert scene.names() == {"b", "c"}
+
+    play(scenario, pods=[paged("pods", [builders.pod("more", 0)], "next")])
+
+
+def test_without_the_filter_every_pod_goes_through_kopf_and_the_picture_is_the_same():
+    async def scenario(scene):
+        await scene.synced()
+        assert scene.seen == ["more", "a", "b"]
+        assert scene.names() == {"a", "b"}
+
+    play(scenario, lean=False, pods=[paged("pods", [builders.pod("more", 0)], "next")])
+
+
+def test_a_list_that_is_no_json_is_asked_for_again():
+    async def half(_):
+        return web.Response(
+            body=b'{"kind":"PodList","items":[{"meta', content_type="application/json"
+        )
+
+    async def scenario(scene):
+        await scene.synced()
+        assert scene.names() == {"a", "b"}
+
+    play(scenario, pods=[half])
+
+
+def test_a_line_that_is_no_event_is_a_new_list():
+    async def scenario(scene):
+        await scene.synced()
+        scene.api.objects["pods"] = [builders.pod("b")]
+        scene.api.tell("pods", b"<html>bad gateway</html>\n")
+        await scene.until(lambda: scene.names() == {"b"})
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_a_watch_that_nobody_answers_any_more_is_opened_anew(headers, caplog):
+    async def mute(_):
+        await asyncio.sleep(5)
+
+    async def scenario(scene):
+        await scene.synced()
+        before = scene.api.watches["pods"]
+        scene.feeds["pods"].patience = 0.2
+        if not headers:
+            scene.api.scripts["pods"] = [mute]
+        # The wait for this line still has the old patience.
+        scene.api.tell("pods", ("ADDED", builders.pod("c")))
+        await scene.until(lambda: scene.api.watches["pods"] is not before)
+        scene.feeds["pods"].patience = 100
+        scene.api.tell("pods", ("ADDED", builders.pod("d")))
+        await scene.until(lambda: "d" in scene.names())
+
+    caplog.set_level("INFO", "gpu_triage")
+    play(scenario)
+    assert "Watch is silent and is opened anew kind=pods" in caplog.text
 
 
 def test_a_continue_token_that_has_lapsed_is_a_new_list():

@@ -1,12 +1,12 @@
 """What is known of the watch of one kind: whether all of it has been read, and may still be.
 
-kopf tells its handlers neither when a list is complete nor which objects a new list lacks, so both
-are noted where the bytes pass.
+kopf does not tell its handlers when a list is complete, so that is noted where the bytes pass.
 """
 
 import logging
 from collections.abc import Callable, Iterable
 
+from gpu_triage.controller.sieve import Sieve
 from gpu_triage.core.causes import Detail
 
 log = logging.getLogger(__name__)
@@ -15,6 +15,8 @@ REFUSED_SECONDS = 10.0
 """A refusal is believed after so long: an API server that has just started refuses for a moment."""
 STALE_SECONDS = 150.0
 """Bookmarks come about every minute, so a watch that is silent for longer is dead."""
+PATIENCE = 2 / 3
+"""The part of that time after which a silent watch is opened anew: it may be the watch alone."""
 
 
 class Feed:
@@ -27,7 +29,8 @@ class Feed:
         version: str,
         *,
         optional: bool = False,
-        on_listed: Callable[[set[str]], None],
+        tokens: Iterable[bytes] = (),
+        stale_seconds: float = STALE_SECONDS,
         clock: Callable[[], float],
     ) -> None:
         """Nothing has been read yet.
@@ -37,7 +40,8 @@ class Feed:
             group: the API group; empty for the core one.
             version: the API version.
             optional: a refused read counts as "there is none".
-            on_listed: told the uids of a list once it is complete: what is not among them is gone.
+            tokens: objects whose bytes hold none of these are left out; without any, none is.
+            stale_seconds: how long it may be silent before nobody relies on it any more.
             clock: seconds that never go back.
         """
         self.kind = kind
@@ -47,26 +51,26 @@ class Feed:
         self.path = f"/apis/{group}/{version}/{kind}" if group else f"/api/{version}/{kind}"
         self.synced = False
         """Every object of the first list has been handled."""
-        self._on_listed = on_listed
+        self.sieve = Sieve(tokens)
+        self.patience = stale_seconds * PATIENCE
+        """A watch that is silent for so many seconds is to be opened anew."""
+        self._stale_seconds = stale_seconds
         self._clock = clock
-        self._listing: set[str] = set()
+        self._begun = clock()
+        """When the last list began."""
         self._complete = False
         self._awaited: set[str] = set()
         self._refused: float | None = None
         self._heard = clock()
 
     def page(self, uids: Iterable[str], *, first: bool, last: bool) -> None:
-        """Notes a page of a list that is about to be handled."""
+        """Notes a page of a list: kopf is about to handle these, and the last page's ends."""
         if first:
-            self._listing, self._awaited, self._complete = set(), set(), False
-        found = set(uids)
-        self._listing |= found
-        self._awaited |= found
+            self._awaited, self._complete, self._begun = set(), False, self._clock()
+        self._awaited |= set(uids)
         self.answered()
-        if last:
-            listed, self._listing, self._complete = self._listing, set(), True
-            self._on_listed(listed)
-            self._settle()
+        self._complete = last
+        self._settle()
 
     def handled(self, uid: str) -> None:
         """Notes that an object has passed its handler."""
@@ -111,9 +115,17 @@ class Feed:
         """Whether waiting for this kind is over: it has been read, or cannot be."""
         return self.synced or self._believes_refusal()
 
+    def age(self) -> float:
+        """Seconds since the API server last said anything about this kind, bookmarks included."""
+        return self._clock() - self._heard
+
     def stale(self) -> bool:
-        """Whether the watch has been silent for so long that changes may have been missed."""
-        return self._clock() - self._heard > STALE_SECONDS
+        """Whether the picture may be behind: the watch is silent, or a new list is being taken.
+
+        A new list is taken piece by piece, and what it lacks comes last: until then the picture is
+        half of one time and half of another.
+        """
+        return self.age() > self._stale_seconds or self._renewing()
 
     def problem(self) -> str:
         """Why this kind makes the operator not ready, in one line; empty where it does not."""
@@ -121,13 +133,21 @@ class Feed:
             return f"{self.kind}: the right to list and watch them is missing"
         if not self.settled():
             return f"{self.kind}: not read yet"
-        if self.stale():
-            return f"{self.kind}: no sign of life for {self._clock() - self._heard:.0f} s"
+        if self.age() > self._stale_seconds:
+            return f"{self.kind}: no sign of life for {self.age():.0f} s"
+        if self._renewing() and (lasts := self._clock() - self._begun) > self._stale_seconds:
+            return f"{self.kind}: being read anew for {lasts:.0f} s"
         return ""
+
+    def _whole(self) -> bool:
+        return self._complete and not self._awaited
+
+    def _renewing(self) -> bool:
+        return self.synced and not self._whole() and not self._believes_refusal()
 
     def _believes_refusal(self) -> bool:
         return self._refused is not None and self._clock() - self._refused >= REFUSED_SECONDS
 
     def _settle(self) -> None:
-        if self._complete and not self._awaited:
+        if self._whole():
             self.synced = True

@@ -60,16 +60,6 @@ class Intake:
         """Takes an event of a DeviceClass."""
         self._take(DEVICE_CLASSES, event)
 
-    def listed(self, kind: str, uids: set[str]) -> None:
-        """Lets go of all objects of a kind that a complete list lacks."""
-        known = self._inventory.pods if kind == PODS else set(self._named[kind].values())
-        gone = [uid for uid in known if uid not in uids]
-        for uid in gone:
-            self._drop(kind, uid)
-        if gone:
-            log.info("Objects were deleted unseen kind=%s count=%d", kind, len(gone))
-        self._changed()
-
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw = event["object"]
         uid: str = raw["metadata"]["uid"]

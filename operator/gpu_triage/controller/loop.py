@@ -79,7 +79,8 @@ class Loop:
         while True:
             await self._wait(look_again)
             self.beat = time.monotonic()
-            changed = self._mark_unread()
+            if self._mark_unread():
+                self._changed.set()  # remembered until it may be acted on
             trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
             self._writer.hold(not trusted)
             if not trusted:
@@ -87,7 +88,7 @@ class Loop:
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if changed or self._changed.is_set() or self._now() >= look_again:
+            if self._changed.is_set() or self._now() >= look_again:
                 # At most half the time is spent here, however fast the changes come.
                 await asyncio.sleep(max(DEBOUNCE_SECONDS, took))
                 self._changed.clear()

@@ -23,6 +23,7 @@ from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
 from gpu_triage.controller.loop import Loop
+from gpu_triage.controller.sieve import tokens
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
 from gpu_triage.publish.counters import Counters
@@ -101,6 +102,7 @@ class Operator:
             inventory.picture,
             counters,
             lambda: self._loop.synced,
+            lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
             __version__,
         )
         self._health = Health(
@@ -193,7 +195,8 @@ class Operator:
             group,
             "v1",
             optional=optional,
-            on_listed=lambda uids: self._intake.listed(kind, uids),
+            tokens=tokens(self._settings.rules) if kind == PODS and self._settings.lean else (),
+            stale_seconds=self._settings.stale_seconds,
             clock=time.monotonic,
         )
 

@@ -1,10 +1,12 @@
 """The one session through which everything goes to the API server, kopf's requests included.
 
-A middleware signs each request and notes what the feeds must know. It also turns answers that
-would end kopf's process (a 401, a 404 or a lapsed continue token) into ones that make it try
-again. This rests on how kopf 1.45 and aiohttp 3.14 work together; the tests say where.
+A middleware signs each request, lets only those objects through that matter, and notes what the
+feeds must know. It also turns answers that would end kopf's process (a 401, a 404 or a lapsed
+continue token) into ones that make it try again. This rests on how kopf 1.45 and aiohttp 3.14 work
+together; tests/unit/test_kopf_contract.py says where.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -13,6 +15,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import kopf
+import msgspec
 
 from gpu_triage.controller.access import Access, AccessError
 from gpu_triage.controller.feed import Feed
@@ -116,13 +119,15 @@ class Transport:
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
         """Passes kopf's requests on and notes what comes back."""
+        feed = self.feeds.get(request.url.path.removeprefix(self._prefix))
+        watch = request.url.query.get("watch") == "true"
         try:
-            response = await handler(request)
+            # kopf waits for ever for the answer to a watch, even if nobody listens any more.
+            async with asyncio.timeout(feed.patience if feed is not None and watch else None):
+                response = await handler(request)
         except (aiohttp.ClientConnectionError, OSError) as error:
             self._lost(request.url.path, _text(error))
             raise
-        feed = self.feeds.get(request.url.path.removeprefix(self._prefix))
-        watch = request.url.query.get("watch") == "true"
         match response.status:
             case status if status < 400:
                 self._back(request.url.path)
@@ -134,13 +139,19 @@ class Transport:
             case 410 if feed is not None and watch:
                 response.status = 200
                 response.content = Stream(  # type: ignore[assignment]
-                    response.content, feed.answered, gone=True
+                    response.content, feed, gone=True
                 )
             case 410 if feed is not None:
                 response.close()
                 # kopf answers this one by listing anew from the first page.
                 raise aiohttp.ClientPayloadError("the list's continue token has lapsed")
-            case status if status == 401 or (feed is not None and status < 500 and status != 429):
+            case status if (
+                status < 500
+                and status != 429
+                and not (
+                    feed is None and status in (403, 404)  # discovery: of a group that is not there
+                )
+            ):
                 self._lost(request.url.path, f"status {status}")
                 response.close()
                 # kopf repeats this one after a pause, with a token that was read anew.
@@ -169,16 +180,21 @@ def _listen(response: aiohttp.ClientResponse, feed: Feed, watch: bool, token: st
     if watch:
         feed.answered()
         # kopf reads a watch's stream by iter_chunked alone.
-        response.content = Stream(response.content, feed.answered)  # type: ignore[assignment]
+        response.content = Stream(response.content, feed)  # type: ignore[assignment]
         return
 
-    def note(page: Any) -> None:
-        uids = [item["metadata"]["uid"] for item in page.get("items") or ()]
-        last = not page.get("metadata", {}).get("continue")
-        feed.page(uids, first=not token, last=last)
+    def read(body: bytes) -> Any:
+        try:
+            page = feed.sieve.page(body, first=not token)
+        except msgspec.MsgspecError as error:
+            raise aiohttp.ClientPayloadError(f"no list of {feed.kind}: {error}") from None
+        feed.page(page.awaited, first=not token, last=page.last)
+        if page.vanished:
+            log.info("Objects were deleted unseen kind=%s count=%d", feed.kind, page.vanished)
+        return page.document
 
     assert isinstance(response, Response)  # the session makes no others
-    response.listener = note
+    response.reader = read
 
 
 def _refusal(status: int, retry_after: str, body: bytes) -> Answer:
@@ -203,4 +219,6 @@ def _text(error: BaseException) -> str:
         error = error.os_error
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
     return str(error) or type(error).__name__

@@ -9,8 +9,9 @@ import kopf
 from gpu_triage.controller.handlers import Intake, register
 from gpu_triage.controller.transport import Transport
 
-BACKOFFS = (1, 1, 2, 3, 5, 8, 13, 21)
-LONGEST_BACKOFF = 30
+BACKOFFS = (1, 1, 2, 3, 5, 8)
+LONGEST_BACKOFF = 10
+"""Words are right within half a minute of the end of any outage; three requests are no load."""
 EXIT_SECONDS: float | None = 10
 """A process that cannot end by then is killed, with no more said."""
 RELIST_SECONDS = 1.0
@@ -18,7 +19,7 @@ RELIST_SECONDS = 1.0
 
 
 class EndlessBackoffs:
-    """Pauses between attempts, in seconds: after kopf's own, at most 30 s each, for ever.
+    """Pauses between attempts, in seconds: after kopf's own, at most 10 s each, for ever.
 
     With kopf's own alone, an API server that fails for a minute would end the process.
     """

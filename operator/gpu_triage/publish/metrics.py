@@ -31,12 +31,14 @@ class StateCollector(Collector):
         picture: Picture,
         counters: Counters,
         synced: Callable[[], bool],
+        ages: Callable[[], Mapping[str, float]],
         version: str,
     ) -> None:
         self._standing = standing
         self._picture = picture
         self._counters = counters
         self._synced = synced
+        self._ages = ages
         self._version = version
 
     def describe(self) -> Iterable[Metric]:
@@ -50,6 +52,7 @@ class StateCollector(Collector):
         yield _pending_gpus(standing, self._picture)
         yield _gpus(self._picture)
         yield _gauge("synced", "1 once every watched kind has been read.", float(self._synced()))
+        yield _watch_ages(self._ages())
         yield _writes(self._counters)
         yield _gauge("write_queue", "Pods with a write that waits.", float(self._counters.queued))
         info = GaugeMetricFamily(
@@ -116,6 +119,17 @@ def _gpus(picture: Picture) -> Metric:
             sums["free"] += max(0, allocatable - used) if _usable(node) else 0
         for state in ("capacity", "allocatable", "used", "free"):
             family.add_metric([resource, state], sums[state])
+    return family
+
+
+def _watch_ages(ages: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(
+        "gpu_triage_watch_age_seconds",
+        "Seconds since the API server last said anything about a watched kind.",
+        labels=["kind"],
+    )
+    for kind, age in sorted(ages.items()):
+        family.add_metric([kind], age)
     return family
 
 

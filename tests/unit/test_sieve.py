@@ -1,0 +1,206 @@
+"""What passes the sieve, what does not, and whose end is made up."""
+
+import json
+
+import msgspec
+import pytest
+
+from gpu_triage.controller.sieve import GONE_LINE, REMEMBERED_ENDS, Sieve, tokens
+from gpu_triage.core.rules import Rules
+from tests import builders
+
+TOKENS = tokens(Rules())
+
+
+def versioned(raw, version):
+    return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(version)}}
+
+
+def plain(name, version=1):
+    return versioned(builders.pod(name, 0), version)
+
+
+def gpu(name, version=1):
+    return versioned(builders.pod(name), version)
+
+
+def listed(*items, version=10, more=""):
+    metadata = {"resourceVersion": str(version), **({"continue": more} if more else {})}
+    whole = {"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": list(items)}
+    return json.dumps(whole, separators=(",", ":")).encode()
+
+
+def line(kind, raw):
+    return json.dumps({"type": kind, "object": raw}, separators=(",", ":")).encode() + b"\n"
+
+
+def names(page):
+    return [each["metadata"]["name"] for each in page.document["items"]]
+
+
+def passes(sieve, kind, raw):
+    """Whether an event goes on to kopf, and unchanged."""
+    given = line(kind, raw)
+    kept = sieve.lines(given.rstrip(b"\n"))
+    assert kept in (b"", given)
+    return kept == given
+
+
+@pytest.fixture
+def sieve():
+    """Knows the pod "known" at version 5, from a list at version 10."""
+    made = Sieve(TOKENS)
+    made.page(listed(gpu("known", 5), plain("web")), first=True)
+    return made
+
+
+def test_tokens_are_the_literal_parts_and_as_few_as_will_do():
+    assert TOKENS == (b'"gpu-triage.io/', b'"nvidia.com/gpu', b'"nvidia.com/mig-')
+    rules = Rules(
+        resources=("*.example.com/gpu", "amd.com/[gx]pu", "a?b.example.org/x*y", "intel.com/[]x]i"),
+        domain="example.net",
+    )
+    assert tokens(rules) == (
+        b'"amd.com/',
+        b'"example.net/',
+        b'"intel.com/',
+        b".example.com/gpu",
+        b"b.example.org/x",
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("*/*", "x.com/y"), ("?*", "x.com/y"), ("a.com/[!x]b", "a.com/yb"), ("a.com/[b", "a.com/[b")],
+)
+def test_every_name_that_a_pattern_matches_passes(pattern, name):
+    rules = Rules(resources=(pattern,))
+    assert rules.is_gpu(name)
+    sieve = Sieve(tokens(rules))
+    assert passes(sieve, "ADDED", builders.pod(resource=name))
+
+
+def test_a_page_holds_the_pods_that_name_a_gpu_or_carry_our_annotations():
+    marked = builders.pod("marked", 0, annotations={"gpu-triage.io/cause": "taint"})
+    mig = builders.pod("mig", resource="nvidia.com/mig-1g.5gb")
+    page = Sieve(TOKENS).page(listed(plain("web"), gpu("gpu"), marked, mig, more="x"), first=True)
+    assert names(page) == ["gpu", "marked", "mig"]
+    assert page.awaited == {"uid-default-gpu", "uid-default-marked", "uid-default-mig"}
+    assert not page.last
+    assert page.document["kind"] == "PodList"
+    assert page.document["metadata"] == {"resourceVersion": "10", "continue": "x"}
+    assert page.document["items"][0] == gpu("gpu")
+
+
+def test_a_list_may_have_no_items_at_all():
+    page = Sieve(TOKENS).page(b'{"metadata":{"continue":""},"items":null}', first=True)
+    assert (names(page), page.last, page.awaited) == ([], True, frozenset())
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"items":[]}', b'{"metadata":{},"items":[{'])
+def test_what_is_no_list_is_refused(body):
+    with pytest.raises(msgspec.MsgspecError):
+        Sieve(TOKENS).page(body, first=True)
+
+
+def test_without_tokens_everything_passes():
+    sieve = Sieve()
+    page = sieve.page(listed(plain("web"), gpu("gpu")), first=True)
+    assert names(page) == ["web", "gpu"]
+    assert passes(sieve, "ADDED", plain("more", 11))
+
+
+def test_events_of_pods_that_name_no_gpu_are_dropped(sieve):
+    assert not passes(sieve, "MODIFIED", plain("web", 11))
+    assert not passes(sieve, "DELETED", plain("web", 12))
+    assert passes(sieve, "ADDED", gpu("gpu", 13))
+
+
+def test_what_has_passed_once_passes_for_ever(sieve):
+    assert passes(sieve, "MODIFIED", plain("known", 11))
+    assert names(sieve.page(listed(plain("known", 11)), first=True)) == ["known"]
+    assert passes(sieve, "DELETED", plain("known", 12))
+    assert not passes(sieve, "ADDED", plain("known", 13))
+
+
+def test_what_a_new_list_lacks_ends_with_the_first_line_of_the_next_watch(sieve):
+    first = sieve.page(listed(gpu("other", 12), version=20, more="x"), first=True)
+    last = sieve.page(listed(version=20), first=False)
+    assert (first.vanished, last.vanished, last.last) == (0, 1, True)
+    assert last.awaited == {"uid-default-known"}
+    assert sieve.ends() == (
+        b'{"type":"DELETED","object":{"metadata":{"uid":"uid-default-known"}}}\n'
+    )
+    assert sieve.ends() == b""
+    assert sieve.page(listed(gpu("other", 12)), first=True).awaited == {"uid-default-other"}
+
+
+def test_a_list_that_breaks_off_ends_nothing(sieve):
+    sieve.page(listed(gpu("other"), more="x"), first=True)
+    page = sieve.page(listed(gpu("known", 5), gpu("other")), first=True)
+    assert page.awaited == {"uid-default-known", "uid-default-other"}
+    assert sieve.ends() == b""
+
+
+def test_ends_that_were_not_told_before_another_list_are_told_after_it(sieve):
+    sieve.page(listed(version=20), first=True)
+    assert sieve.page(listed(version=21), first=True).awaited == {"uid-default-known"}
+    assert b"uid-default-known" in sieve.ends()
+
+
+def test_an_object_that_is_listed_again_after_all_does_not_end(sieve):
+    sieve.page(listed(version=20), first=True)
+    assert names(sieve.page(listed(gpu("known", 5), version=21), first=True)) == ["known"]
+    assert sieve.ends() == b""
+
+
+def test_an_event_older_than_what_is_known_is_dropped(sieve):
+    assert passes(sieve, "MODIFIED", gpu("known", 12))
+    assert not passes(sieve, "MODIFIED", gpu("known", 11))
+    assert passes(sieve, "MODIFIED", gpu("known", 12))
+
+
+def test_an_event_that_comes_after_the_end_is_dropped(sieve):
+    assert passes(sieve, "DELETED", gpu("known", 13))
+    assert not passes(sieve, "MODIFIED", gpu("known", 12))
+    assert not passes(sieve, "DELETED", gpu("known", 13))
+    # Of objects that nobody saw before, too.
+    assert not passes(sieve, "DELETED", gpu("short", 16))
+    assert not passes(sieve, "ADDED", gpu("short", 15))
+
+
+def test_an_event_older_than_a_list_that_lacks_its_object_is_dropped(sieve):
+    assert not passes(sieve, "MODIFIED", gpu("before", 9))
+    assert passes(sieve, "ADDED", gpu("after", 11))
+
+
+def test_a_new_list_is_believed_even_where_it_is_older(sieve):
+    """The API server may have been restored from a backup."""
+    assert passes(sieve, "MODIFIED", gpu("known", 90))
+    sieve.page(listed(gpu("known", 3), version=4), first=True)
+    assert passes(sieve, "MODIFIED", gpu("known", 5))
+    assert passes(sieve, "ADDED", gpu("new", 6))
+
+
+def test_versions_that_are_no_numbers_are_not_compared():
+    sieve = Sieve(TOKENS)
+    sieve.page(listed(gpu("known", "b"), version="c"), first=True)
+    assert passes(sieve, "MODIFIED", gpu("known", "a"))
+    assert passes(sieve, "ADDED", gpu("new", ""))
+
+
+def test_only_so_many_ends_are_remembered(sieve):
+    for number in range(REMEMBERED_ENDS + 1):
+        passes(sieve, "DELETED", plain(f"web-{number}", 20 + number))
+    assert passes(sieve, "ADDED", gpu("web-0", 19))
+    assert not passes(sieve, "ADDED", gpu("web-1", 19))
+
+
+def test_bookmarks_pass_and_errors_become_gone(sieve):
+    bookmark = {"kind": "Pod", "metadata": {"resourceVersion": "99"}}
+    assert passes(sieve, "BOOKMARK", bookmark)
+    assert sieve.lines(line("ERROR", {"kind": "Status", "code": 500})) == GONE_LINE
+    assert sieve.lines(b"<html>") == GONE_LINE
+    assert sieve.lines(b"\n\n") == b""
+    both = line("ADDED", gpu("a", 11)) + line("ADDED", plain("b", 12)) + line("ADDED", gpu("c", 13))
+    assert sieve.lines(both) == line("ADDED", gpu("a", 11)) + line("ADDED", gpu("c", 13))
