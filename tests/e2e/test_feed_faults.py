@@ -157,7 +157,7 @@ def test_a_continue_token_that_has_lapsed(world, operator, proxy):
         with proxy.answering(410, kind="pods", paged=True, times=1), relist(proxy):
             world.turn()
             world.right(operator)
-        assert proxy.seen("continue=") > 2
+        assert proxy.seen("continue=") >= 2
     finally:
         proxy.page_size = None
 
