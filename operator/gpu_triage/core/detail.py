@@ -53,11 +53,6 @@ class Finding(msgspec.Struct, frozen=True):
     marked: bool
     """A node that says that it is starting would help once it is up."""
 
-    @property
-    def impatient(self) -> bool:
-        """Whether its detail ends by itself once the pod has waited too long."""
-        return self.marked and not self.young
-
 
 def ok_detail(pod: PodFacts) -> Detail:
     """What became of a placed pod."""

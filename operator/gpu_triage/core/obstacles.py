@@ -1,5 +1,7 @@
 """What keeps a node from helping: it starts up, is lost, has a taint of a kind, lacks a label."""
 
+import math
+
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.outlook import Outlook
@@ -48,6 +50,14 @@ def is_starting(seen: Survey, node: NodeFacts, now: float) -> bool:
 def is_recent(created: float | None, rules: Rules, now: float) -> bool:
     """Whether something has not been there for longer than a node takes to start."""
     return created is None or now - created < rules.node_starting_seconds
+
+
+def end_of_start(created: float | None, rules: Rules, now: float) -> float:
+    """When something that is recent no longer is, in seconds since 1970; infinity: never."""
+    if created is None:
+        return math.inf
+    ends = created + rules.node_starting_seconds
+    return ends if ends > now else now + 1  # the sum may be rounded down
 
 
 def is_young(node: NodeFacts, rules: Rules, now: float) -> bool:
