@@ -7,6 +7,8 @@ BLOCKING = "core.toleration:blocking"
 UNTOLERATED = "core.toleration:untolerated"
 COMPARE = "core.toleration:_compare"
 HOLDS = "core.selector:Requirement.holds"
+ACCEPTS = "core.selector:Requirement.accepts"
+ALL_HOLD = "core.selector:_all_hold"
 SELECTOR = "core.selector:selector"
 INT64 = "core.selector:_int64"
 TERM = "core.selector:_term"
@@ -117,7 +119,7 @@ PLACEMENT = [
     ),
     Breakage(
         "NotIn is false where the label is absent",
-        HOLDS,
+        ACCEPTS,
         "return actual is None or actual not in self.values",
         "return actual is not None and actual not in self.values",
     ),
@@ -129,15 +131,15 @@ PLACEMENT = [
     ),
     Breakage(
         "In looks at the first value only",
-        HOLDS,
+        ACCEPTS,
         "return actual is not None and actual in self.values",
         "return actual is not None and actual in self.values[:1]",
     ),
-    Breakage("Gt is read as ≥", HOLDS, "return left > right", "return left >= right"),
-    Breakage("Lt is read as ≤", HOLDS, "else left < right", "else left <= right"),
+    Breakage("Gt is read as ≥", ACCEPTS, "return left > right", "return left >= right"),
+    Breakage("Lt is read as ≤", ACCEPTS, "else left < right", "else left <= right"),
     Breakage(
         "Gt and Lt compare texts",
-        HOLDS,
+        ACCEPTS,
         'return left > right if self.operator == "Gt" else left < right',
         "return actual > self.values[0] if self.operator == 'Gt' else actual < self.values[0]",
     ),
@@ -192,13 +194,14 @@ PLACEMENT = [
     Breakage(
         "every term must match",
         MATCHES,
-        "any(\n",
-        "bool(self.alternatives) and all(\n",
+        "if _all_hold(alternative, labels, name):\n            return True\n    return False",
+        "if not _all_hold(alternative, labels, name):\n            return False\n"
+        "    return bool(self.alternatives)",
     ),
     Breakage(
         "one requirement of a term is enough",
-        MATCHES,
-        "all(requirement.holds",
-        "not each or any(requirement.holds",
+        ALL_HOLD,
+        "if not requirement.holds(labels, name):\n            return False\n    return True",
+        "if requirement.holds(labels, name):\n            return True\n    return not alternative",
     ),
 ]

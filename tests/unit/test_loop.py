@@ -74,7 +74,7 @@ class Scene:
         before = len(self.sent)
 
         async def recompute():
-            again = await self.loop.recompute()
+            again = self.loop.recompute()
             self.writer.hold(False)
             while await self.writer.step() == 0:
                 pass

@@ -6,10 +6,14 @@ import pytest
 
 from gpu_triage.cluster.verdicts import Pace, Verdicts
 from gpu_triage.core.causes import Cause, Detail
+from gpu_triage.core.classify import Raw
+from gpu_triage.core.explain import message
 from gpu_triage.publish.annotations import time_of
 from tests import builders
 from tests.answers import NOW, ask
 
+TAINT = Cause.TAINT, Detail.UNTOLERATED
+ZERO = Cause.ALLOCATABLE_ZERO, Detail.PLUGIN_GONE
 UNSCHEDULABLE = {
     "conditions": [
         {
@@ -54,13 +58,22 @@ def raw(word, *, now, published=None, name="train"):
     return ask(pod, node, now=now, unread=unread)
 
 
+def judge(verdicts, verdict, now):
+    """Settle a word, and say its message where it wants one; when to do it again."""
+    words = Raw(verdict.cause, verdict.detail)
+    again = verdicts.judge(verdict.pod, words, now)
+    if verdicts.wants_message(verdict.pod.uid, words):
+        verdicts.say(verdict.pod.uid, message(verdict, now))
+    return again
+
+
 def play(*steps, published=None):
     """What stands after each step: (second, raw word) -> "cause/detail @since" or ""."""
     verdicts = Verdicts(Pace())
     seen = []
     for second, word in steps:
         verdict = raw(word, now=NOW + second, published=published)
-        verdicts.judge(verdict, NOW + second)
+        judge(verdicts, verdict, NOW + second)
         standing = verdicts.of(verdict.pod.uid)
         seen.append(
             f"{standing.cause}/{standing.detail} @{standing.since - int(NOW)}" if standing else ""
@@ -184,20 +197,39 @@ def test_the_message_alone_changes_once_in_ten_minutes():
     verdicts = Verdicts(Pace())
     uid = raw("exhausted", now=NOW).pod.uid
 
-    def judge(second, name="holder"):
+    def after(second, name="holder"):
         pod = builders.pod(status=UNSCHEDULABLE)
         holder = builders.pod(name, 2, node="gpu-a")
-        verdicts.judge(ask(pod, builders.node(gpus=2), holder, now=NOW + second), NOW + second)
+        verdict = ask(pod, builders.node(gpus=2), holder, now=NOW + second)
+        judge(verdicts, verdict, NOW + second)
         return verdicts.of(uid)
 
-    judge(0)
-    first = judge(2)
+    after(0)
+    first = after(2)
     assert "default/holder" in first.message
-    assert judge(601, "newcomer").message == first.message
-    renewed = judge(602, "newcomer")
+    assert after(601, "newcomer").message == first.message
+    renewed = after(602, "newcomer")
     assert "default/newcomer" in renewed.message
     assert renewed.since == first.since
-    assert judge(700, "third").message == renewed.message
+    assert after(700, "third").message == renewed.message
+
+
+def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would_tell():
+    verdicts, taint, zero = Verdicts(Pace(settle=0)), Raw(*TAINT), Raw(*ZERO)
+    pod = raw("taint", now=NOW).pod
+    verdicts.judge(pod, taint, NOW)
+    assert verdicts.of(pod.uid).message == ""
+    assert not verdicts.wants_message(pod.uid, zero)
+    assert verdicts.wants_message(pod.uid, taint)
+    verdicts.say(pod.uid, "why")
+    assert not verdicts.wants_message(pod.uid, taint)
+    verdicts.judge(pod, taint, NOW + 600)
+    assert verdicts.of(pod.uid).message == "why"
+    assert verdicts.wants_message(pod.uid, taint)
+    verdicts.judge(pod, zero, NOW + 601)
+    assert verdicts.of(pod.uid).message == ""
+    assert verdicts.wants_message(pod.uid, zero)
+    assert not verdicts.wants_message("another", taint)
 
 
 @pytest.mark.parametrize(
@@ -208,26 +240,27 @@ def test_the_message_alone_changes_once_in_ten_minutes():
         ([(0, "not-tried")], 30),
         ([(0, "exhausted"), (2, "exhausted")], 602),
         ([(0, "exhausted"), (2, "exhausted"), (10, "not-tried")], 40),
-        ([(0, "starting"), (2, "starting")], 32),
+        ([(0, "starting"), (2, "starting")], 602),
         ([(0, "terminating")], 600),
     ],
 )
 def test_it_says_when_to_look_again(steps, look_again):
     verdicts = Verdicts(Pace())
     for second, word in steps:
-        again = verdicts.judge(raw(word, now=NOW + second), NOW + second)
+        again = judge(verdicts, raw(word, now=NOW + second), NOW + second)
     assert again - NOW == pytest.approx(look_again)
 
 
 def test_a_pod_that_is_placed_or_gone_is_forgotten():
     verdicts = Verdicts(Pace(settle=0))
     for name in ("one", "two"):
-        verdicts.judge(raw("taint", now=NOW, name=name), NOW)
-    verdicts.keep_only({"uid-default-two"})
+        judge(verdicts, raw("taint", now=NOW, name=name), NOW)
+    verdicts.forget("uid-default-one")
+    verdicts.forget("uid-default-three")
     assert set(verdicts.standing) == {"uid-default-two"}
     assert verdicts.of("uid-default-one") is None
     assert verdicts.standing["uid-default-two"].cause is Cause.TAINT
 
 
 def test_a_word_that_is_too_young_has_nothing_to_refresh():
-    assert Verdicts(Pace(settle=math.inf)).judge(raw("taint", now=NOW), NOW) == math.inf
+    assert judge(Verdicts(Pace(settle=math.inf)), raw("taint", now=NOW), NOW) == math.inf

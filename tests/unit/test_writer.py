@@ -166,16 +166,12 @@ def test_a_word_that_is_gone_before_it_was_written_is_not_written():
     assert scene.drain()[0] == []
 
 
-@pytest.mark.parametrize("how", ["leave", "keep_only"])
-def test_a_pod_that_is_deleted_while_its_write_waits_is_forgotten(how):
+def test_a_pod_that_is_deleted_while_its_write_waits_is_forgotten():
     scene = Scene()
     scene.writer.want(pod(), word(pod()))
     new = pod(uid="new")
     scene.writer.want(new, None)
-    if how == "leave":
-        scene.writer.leave(pod().uid)
-    else:
-        scene.writer.keep_only(["new"])
+    scene.writer.leave(pod().uid)
     assert scene.counters.queued == 0
     assert scene.drain() == ([], math.inf)
 

@@ -1,9 +1,22 @@
 """What we know of the cluster now: the only mutable picture, filled by watches, lists or files."""
 
+import msgspec
+
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.picture import Picture, add
 from gpu_triage.core.rules import Rules
+
+
+class Changes(msgspec.Struct):
+    """What may be different since somebody last asked."""
+
+    nodes: set[str] = set()
+    """By name: nodes, and those on which pods hold something or are nominated."""
+    pods: set[str] = set()
+    """By uid."""
+    classes: bool = False
+    unread: bool = False
 
 
 class Inventory:
@@ -23,6 +36,7 @@ class Inventory:
         self._served: dict[str, str] = {}
         self._classes: dict[str, str] = {}
         self._unread: dict[str, Detail] = {}
+        self._changes = Changes()
         self.picture = Picture(
             rules,
             self._nodes,
@@ -38,14 +52,22 @@ class Inventory:
         found = [pod for pod in self.pods.values() if pod.pending]
         return sorted(found, key=lambda pod: (pod.created or 0.0, pod.namespace, pod.name))
 
+    def take_changes(self) -> Changes:
+        """What has changed since this was last called."""
+        changes, self._changes = self._changes, Changes()
+        return changes
+
     def put_node(self, node: NodeFacts) -> bool:
         """Takes a node as it is now."""
-        changed = self._nodes.get(node.name) != node
+        if self._nodes.get(node.name) == node:
+            return False
         self._nodes[node.name] = node
-        return changed
+        self._changes.nodes.add(node.name)
+        return True
 
     def drop_node(self, name: str) -> bool:
         """Forgets a node; pods that are still on it count again if it comes back."""
+        self._changes.nodes.add(name)
         return self._nodes.pop(name, None) is not None
 
     def put_pod(self, pod: PodFacts) -> bool:
@@ -56,6 +78,7 @@ class Inventory:
         if before is not None:
             self._unhold(before)
         self.pods[pod.uid] = pod
+        self._changes.pods.add(pod.uid)
         self._hold(pod)
         return True
 
@@ -64,6 +87,7 @@ class Inventory:
         pod = self.pods.pop(uid, None)
         if pod is None:
             return False
+        self._changes.pods.add(uid)
         self._unhold(pod)
         return True
 
@@ -86,32 +110,40 @@ class Inventory:
         """Says that objects of a kind could not be read: words that rest on them are unknown."""
         changed = self._unread.get(kind) is not why
         self._unread[kind] = why
+        self._changes.unread |= changed
         return changed
 
     def mark_read(self, kind: str) -> bool:
         """Says that all objects of a kind have been read."""
-        return self._unread.pop(kind, None) is not None
+        changed = self._unread.pop(kind, None) is not None
+        self._changes.unread |= changed
+        return changed
 
     def _reclass(self) -> None:
         """Several classes may serve one resource: it is served while one of them does."""
+        self._changes.classes = True
         self._classes.clear()
         self._classes.update({resource: name for name, resource in sorted(self._served.items())})
 
     def _hold(self, pod: PodFacts) -> None:
-        if pod.ended or not pod.shape.request:
+        if pod.ended or not pod.shape.request or not (pod.node or pod.nominated):
             return
+        self._changes.nodes.add(pod.node or pod.nominated)
         if pod.node:
             self._holders.setdefault(pod.node, {})[pod.uid] = pod
             self._used[pod.node] = add({}, self._holders[pod.node].values())
-        elif pod.nominated:
+        else:
             self._nominated.setdefault(pod.nominated, {})[pod.uid] = pod
 
     def _unhold(self, pod: PodFacts) -> None:
         held = self._holders.get(pod.node)
         if held is not None and held.pop(pod.uid, None) is not None:
             self._used[pod.node] = add({}, held.values())
+            self._changes.nodes.add(pod.node)
             if not held:
                 del self._holders[pod.node], self._used[pod.node]
         nominated = self._nominated.get(pod.nominated)
-        if nominated is not None and nominated.pop(pod.uid, None) is not None and not nominated:
-            del self._nominated[pod.nominated]
+        if nominated is not None and nominated.pop(pod.uid, None) is not None:
+            self._changes.nodes.add(pod.nominated)
+            if not nominated:
+                del self._nominated[pod.nominated]

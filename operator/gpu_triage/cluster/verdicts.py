@@ -5,20 +5,16 @@ until the scheduler has placed one of them. What stands here is what may be publ
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from gpu_triage.core import objects
 from gpu_triage.core.causes import PENDING, Cause, Detail
-from gpu_triage.core.explain import message
+from gpu_triage.core.classify import Raw
 from gpu_triage.core.facts import PodFacts
-from gpu_triage.core.survey import Verdict
 from gpu_triage.core.vocabulary import VOCABULARY
 
-EXPIRING = (Detail.NODE_STARTING, Detail.SCALING_UP)
-"""Details that end by themselves: pods that have one are looked at again without an event."""
-EXPIRY_SECONDS = 30.0
 CLOCK_SECONDS = 60
 """How far another clock may be ahead before a time that it wrote is not believed."""
 
@@ -43,6 +39,7 @@ class Standing(msgspec.Struct, frozen=True):
     since: int
     """When the word began, in whole seconds since 1970; a change of detail does not touch it."""
     message: str
+    """Empty until it has been said."""
 
 
 class _Wait(msgspec.Struct):
@@ -51,7 +48,9 @@ class _Wait(msgspec.Struct):
     seen: float
     standing: Standing | None
     said: float
-    """When the message was last worked out."""
+    """When the message was last asked for."""
+    unsaid: bool = False
+    """It has been asked for and is not there yet."""
     fits: float | None = None
     """Since when it fits without a break."""
 
@@ -73,14 +72,17 @@ class Verdicts:
         wait = self._waits.get(uid)
         return wait.standing if wait is not None else None
 
-    def judge(self, raw: Verdict, now: float) -> float:
-        """Takes the raw word of a waiting pod; returns when to ask for it again without an event.
+    def judge(self, pod: PodFacts, raw: Raw, now: float) -> float:
+        """Takes the raw words of a waiting pod.
 
         Args:
-            raw: the classifier's answer.
+            pod: the pod.
+            raw: its words of the moment.
             now: seconds since 1970.
+
+        Returns:
+            When to do it again if nothing changes before, in seconds since 1970.
         """
-        pod = raw.pod
         wait = self._waits.get(pod.uid)
         if wait is None:
             wait = self._waits[pod.uid] = _Wait(now, _read_back(pod, now), now)
@@ -93,20 +95,32 @@ class Verdicts:
             wait.fits = now
         ripe = self._ripe(wait, raw, now)
         if now >= ripe:
-            wait.standing = self._next(wait, raw, now)
+            wait.standing = self._next(wait, pod, raw, now)
             ripe = math.inf
         elif wait.standing is not None:
             wait.standing = msgspec.structs.replace(wait.standing, pod=pod)
         refresh = wait.said + self._pace.refresh if wait.standing is not None else math.inf
-        expiry = now + EXPIRY_SECONDS if raw.detail in EXPIRING else math.inf
-        return min(ripe, max(refresh, now + 1), expiry)
+        return min(ripe, max(refresh, now + 1))
 
-    def keep_only(self, uids: Collection[str]) -> None:
-        """Forgets every pod but these: the others have been placed or are gone."""
-        for uid in self._waits.keys() - uids:
-            del self._waits[uid]
+    def wants_message(self, uid: str, raw: Raw) -> bool:
+        """Whether a pod's word waits for its message, and these words are what it is to say."""
+        wait = self._waits.get(uid)
+        if wait is None or wait.standing is None or not wait.unsaid:
+            return False
+        return (wait.standing.cause, wait.standing.detail) == (raw.cause, raw.detail)
 
-    def _ripe(self, wait: _Wait, raw: Verdict, now: float) -> float:
+    def say(self, uid: str, message: str) -> None:
+        """Takes the message of a pod's word."""
+        wait = self._waits[uid]
+        assert wait.standing is not None  # it was asked for
+        wait.standing = msgspec.structs.replace(wait.standing, message=message)
+        wait.unsaid = False
+
+    def forget(self, uid: str) -> None:
+        """Forgets a pod that has been placed or is gone."""
+        self._waits.pop(uid, None)
+
+    def _ripe(self, wait: _Wait, raw: Raw, now: float) -> float:
         """From when on the raw word may stand, if it lasts."""
         fits = (wait.fits if wait.fits is not None else now) + self._pace.fit
         if raw.detail is Detail.TERMINATING:
@@ -118,18 +132,19 @@ class Verdicts:
             return fits
         return now
 
-    def _next(self, wait: _Wait, raw: Verdict, now: float) -> Standing:
-        before = wait.standing
-        since = int(now)
+    def _next(self, wait: _Wait, pod: PodFacts, raw: Raw, now: float) -> Standing:
+        before, since, message = wait.standing, int(now), ""
         if before is not None and before.cause is raw.cause:
             since = before.since
-            if before.detail is raw.detail and now < wait.said + self._pace.refresh:
-                return msgspec.structs.replace(before, pod=raw.pod)
-        wait.said = now
-        return Standing(raw.pod, raw.cause, raw.detail, since, message(raw, now))
+            if before.detail is raw.detail:
+                if now < wait.said + self._pace.refresh:
+                    return msgspec.structs.replace(before, pod=pod)
+                message = before.message
+        wait.said, wait.unsaid = now, True
+        return Standing(pod, raw.cause, raw.detail, since, message)
 
 
-def _gate_lifted(wait: _Wait, raw: Verdict) -> bool:
+def _gate_lifted(wait: _Wait, raw: Raw) -> bool:
     return (
         wait.standing is not None
         and wait.standing.cause is Cause.GATED

@@ -1,6 +1,7 @@
-"""Debounce, recompute, publish: the one place where the answers are worked out anew.
+"""Debounce, bring the words up to date, publish.
 
-Handlers only change the picture and say so; a burst of changes costs one recomputation.
+Handlers only change the picture and say so; a burst of changes is taken in together. The words come
+first and cost little. Their messages come after, in turns: each costs a look at every node.
 """
 
 import asyncio
@@ -11,11 +12,14 @@ import math
 import time
 from collections.abc import Callable, Mapping
 
+from gpu_triage.cluster.agenda import Agenda
+from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.classify import classify
+from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.writer import Writer
 
@@ -24,8 +28,8 @@ log = logging.getLogger(__name__)
 DEBOUNCE_SECONDS = 0.2
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
-BREATH = 10
-"""Pods that are judged before others get a turn: probes must be answered meanwhile."""
+TURN_SECONDS = 0.05
+"""How long messages are worked out before others get a turn: watches, probes, the next change."""
 
 
 class Loop:
@@ -56,6 +60,11 @@ class Loop:
         self.beat = time.monotonic()
         """When it was last seen alive, by the monotonic clock."""
         self._inventory = inventory
+        self._engine = Engine(inventory)
+        self._agenda = Agenda()
+        """When a word is looked at again because time has passed."""
+        self._unsaid: dict[str, None] = {}
+        """Pods whose words may want a message, in the order in which they came to."""
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
@@ -90,30 +99,55 @@ class Loop:
             self._freeze_once()
             if self._changed.is_set() or self._now() >= look_again:
                 # At most half the time is spent here, however fast the changes come.
-                await asyncio.sleep(max(DEBOUNCE_SECONDS, took))
+                await asyncio.sleep(took if self._unsaid else max(DEBOUNCE_SECONDS, took))
                 self._changed.clear()
                 begun = time.monotonic()
-                look_again = await self.recompute()
+                look_again = self.recompute()
                 took = time.monotonic() - begun
 
-    async def recompute(self) -> float:
-        """Judges every waiting pod and says what should stand on each; returns when to do it again.
+    def recompute(self) -> float:
+        """Brings every word up to date, and says for one turn what is to be said of them.
 
-        Seconds since 1970; infinity where only an event can change an answer.
+        Returns:
+            When to do it again, in seconds since 1970; infinity where only an event can change an
+            answer.
         """
         now = self._now()
-        look_again = math.inf
-        waiting = self._inventory.waiting()
-        for number, pod in enumerate(waiting, 1):
-            verdict = classify(pod, self._inventory.picture, now)
-            look_again = min(look_again, self._verdicts.judge(verdict, now))
-            if number % BREATH == 0:
-                await asyncio.sleep(0)
-        self._verdicts.keep_only({pod.uid for pod in waiting})
-        for pod in list(self._inventory.pods.values()):
+        told = self._engine.refresh(now).union(self._agenda.take(now))
+        for uid in sorted(told, key=self._age):
+            self._settle(uid, now)
+        self._speak(now)
+        return now if self._unsaid else min(self._engine.next, self._agenda.next)
+
+    def _age(self, uid: str) -> tuple[float, str]:
+        pod = self._inventory.pods.get(uid)
+        return (pod.created or 0.0, pod.key) if pod is not None else (0.0, "")
+
+    def _settle(self, uid: str, now: float) -> None:
+        pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
+        again = math.inf
+        if pod is not None and raw is not None:
+            again = self._verdicts.judge(pod, raw, now)
+            self._unsaid[uid] = None
+        else:
+            self._verdicts.forget(uid)
+        self._agenda.put(uid, again)
+        if pod is not None:
             self._publish(pod)
-        self._writer.keep_only(self._inventory.pods)
-        return look_again
+        else:
+            self._writer.leave(uid)
+
+    def _speak(self, now: float) -> None:
+        begun = time.monotonic()
+        while self._unsaid and time.monotonic() - begun < TURN_SECONDS:
+            uid = next(iter(self._unsaid))
+            del self._unsaid[uid]
+            pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
+            if pod is None or raw is None or not self._verdicts.wants_message(uid, raw):
+                continue
+            verdict = classify(pod, self._inventory.picture, now)
+            self._verdicts.say(uid, message(verdict, now))
+            self._publish(pod)
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):
@@ -122,6 +156,8 @@ class Loop:
         standing = self._verdicts.of(pod.uid)
         if standing is not None and standing.cause is Cause.GATED and not self._publish_gated:
             standing = None
+        if standing is not None and not standing.message:
+            return  # what stands on the pod stays until there is something to say
         self._writer.want(pod, standing)
 
     def _mark_unread(self) -> bool:

@@ -1,22 +1,57 @@
-"""The second word: which of a word's details holds, looked for in the vocabulary's order."""
+"""The second word: which of a word's details holds, looked for in the vocabulary's order.
+
+What the nodes decide is a *finding*, the same for all pods that look alike to them; what else a
+detail hangs on stands in the pod itself.
+"""
 
 from collections import Counter
+from typing import Protocol
+
+import msgspec
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.condition import said
-from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
-from gpu_triage.core.obstacles import (
-    fits_when_healthy,
-    is_lost,
-    is_starting,
-    missing_kind,
-    taint_kind,
-)
+from gpu_triage.core.funnel import decide, passes_through
+from gpu_triage.core.obstacles import is_recent, missing_kind
 from gpu_triage.core.picture import Picture
-from gpu_triage.core.survey import Survey
+from gpu_triage.core.selector import Values
+from gpu_triage.core.tally import Tally
+from gpu_triage.core.traits import (
+    BARE,
+    LARGE_ENOUGH,
+    LOST,
+    MARKED,
+    OTHER_NAME,
+    RESERVED,
+    UNHEALTHY,
+    USABLE,
+    YOUNG,
+    kind,
+)
 
 _TAINT_KINDS = (Detail.NOT_READY, Detail.CORDONED, Detail.PRESSURE, Detail.UNTOLERATED)
+
+
+class Cluster(Values, Protocol):
+    """What a detail asks of all nodes taken together."""
+
+    @property
+    def advertised(self) -> bool:
+        """Whether some node names a GPU resource in its status, 0 of it too."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What the nodes say: the word, and its detail as far as it hangs on them."""
+
+    cause: Cause
+    detail: Detail
+    """Means nothing where the cause is ``not-gpu``."""
+    young: bool
+    """A young node would help once it is up."""
+    marked: bool
+    """A node that says that it is starting would help once it is up."""
 
 
 def ok_detail(pod: PodFacts) -> Detail:
@@ -40,84 +75,77 @@ def not_gpu_detail(pod: PodFacts, picture: Picture) -> Detail:
     return heard.detail(picture.rules)
 
 
-def detail(cause: Cause, seen: Survey, now: float) -> Detail:
-    """The detail of a word that rests on nodes: label-mismatch to exhausted."""
-    if not seen.codes:
-        return Detail.NO_NODES
-    if cause is not Cause.ALLOCATABLE_ZERO and _scaling_up(seen):
+def finding(seen: Tally, cluster: Cluster) -> Finding:
+    """What the nodes say, from how many of them are alike."""
+    cause = decide(seen.counts)
+    detail = _detail(cause, seen, cluster)
+    return Finding(cause, detail, young=seen.any(YOUNG), marked=seen.any(MARKED))
+
+
+def detail(found: Finding, pod: PodFacts, picture: Picture, now: float) -> Detail:
+    """The detail for a pod to which the nodes say this, where they are what stops it."""
+    if found.cause is Cause.UNKNOWN or found.detail is Detail.NO_NODES:
+        return found.detail
+    if found.cause is not Cause.ALLOCATABLE_ZERO and _scaling_up(pod, picture):
         return Detail.SCALING_UP
-    if any(is_starting(seen, node, now) for node in seen.nodes(0)):
+    if found.young or (found.marked and is_recent(pod.created, picture.rules, now)):
         return Detail.NODE_STARTING
+    return found.detail
+
+
+def _scaling_up(pod: PodFacts, picture: Picture) -> bool:
+    """An autoscaler nominates the pod to a node before that node exists."""
+    return bool(pod.nominated) and pod.nominated not in picture.nodes
+
+
+def _detail(cause: Cause, seen: Tally, cluster: Cluster) -> Detail:
+    if not seen.counts:
+        return Detail.NO_NODES
     match cause:
         case Cause.LABEL_MISMATCH:
-            return missing_kind(seen)
+            return missing_kind(seen.shape.selector, cluster)
         case Cause.TAINT:
             return _taint(seen)
         case Cause.NO_GPU_NODE:
-            return _no_gpu_node(seen)
+            return _no_gpu_node(seen, cluster)
         case Cause.ALLOCATABLE_ZERO:
-            return _allocatable_zero(seen)
-        case _:
+            stopped = LABEL | TOLERATED | OFFERS
+            return Detail.ALL_UNHEALTHY if seen.any(stopped | UNHEALTHY) else Detail.PLUGIN_GONE
+        case Cause.EXHAUSTED:
             return _exhausted(seen)
+        case Cause.UNKNOWN:
+            return Detail.DRA
+    return Detail.OTHER
 
 
-def _scaling_up(seen: Survey) -> bool:
-    """An autoscaler nominates the pod to a node before that node exists."""
-    return bool(seen.pod.nominated) and seen.pod.nominated not in seen.codes
-
-
-def _taint(seen: Survey) -> Detail:
+def _taint(seen: Tally) -> Detail:
     kinds: Counter[Detail] = Counter()
-    for node in seen.candidates():
-        kind = taint_kind(seen, node)
-        if kind is Detail.UNTOLERATED and seen.codes[node.name] & ALLOCATABLE:
+    for cell, n in seen.having(passes_through(seen.counts)).items():
+        if kind(cell) is Detail.UNTOLERATED and cell & ALLOCATABLE:
             return Detail.UNTOLERATED
-        kinds[kind] += 1
-    return max(_TAINT_KINDS, key=lambda kind: kinds[kind])
+        kinds[kind(cell)] += n
+    return max(_TAINT_KINDS, key=lambda each: kinds[each])
 
 
-def _no_gpu_node(seen: Survey) -> Detail:
-    candidates = seen.candidates(TOLERATED)
-    if any(node.gpu_label and not node.living() for node in candidates):
+def _no_gpu_node(seen: Tally, cluster: Cluster) -> Detail:
+    if seen.any(LABEL | TOLERATED | BARE):
         return Detail.PLUGIN_MISSING
-    wanted = set(seen.resources())
-    if any(set(node.living()) - wanted for node in candidates):
+    if seen.any(LABEL | TOLERATED | OTHER_NAME):
         return Detail.OTHER_RESOURCE_NAME
-    if seen.nodes(OFFERS, without=LABEL):
+    if seen.any(OFFERS, without=LABEL):
         return Detail.SELECTOR_EXCLUDES_GPU_NODES
-    if any(node.capacity or node.allocatable for node in seen.picture.nodes.values()):
-        return Detail.NEVER_ADVERTISED
-    return Detail.NOT_ADVERTISED
+    return Detail.NEVER_ADVERTISED if cluster.advertised else Detail.NOT_ADVERTISED
 
 
-def _allocatable_zero(seen: Survey) -> Detail:
-    known = any(
-        node.allocatable.get(resource, 0) <= 0 < node.capacity.get(resource, 0)
-        for node in seen.candidates(TOLERATED | OFFERS)
-        for resource in seen.resources()
-    )
-    return Detail.ALL_UNHEALTHY if known else Detail.PLUGIN_GONE
-
-
-def _exhausted(seen: Survey) -> Detail:
-    usable = seen.candidates(TOLERATED | OFFERS | ALLOCATABLE)
-    if any(fits_when_healthy(seen, node) for node in usable):
+def _exhausted(seen: Tally) -> Detail:
+    if seen.any(USABLE | UNHEALTHY):
         return Detail.UNHEALTHY_DEVICES
-    if any(is_lost(seen, node) for node in seen.nodes(LABEL)):
+    if seen.any(LOST):
         return Detail.NODES_LOST
-    if not any(_fits_when_empty(seen, node) for node in usable):
+    if not seen.any(USABLE | LARGE_ENOUGH):
         return Detail.NEVER_FITS
-    if any(_fits_without_nominations(seen, node) for node in usable):
+    if seen.any(USABLE | RESERVED):
         return Detail.RESERVED
-    if seen.fits(lambda name: sum(max(0, seen.free(node, name)) for node in usable)):
+    if all(seen.free.get(name, 0) >= n for name, n in seen.shape.request):
         return Detail.FRAGMENTED
     return Detail.BUSY
-
-
-def _fits_when_empty(seen: Survey, node: NodeFacts) -> bool:
-    return seen.fits(lambda name: node.allocatable.get(name, 0))
-
-
-def _fits_without_nominations(seen: Survey, node: NodeFacts) -> bool:
-    used = seen.picture.used_on(node.name)
-    return seen.fits(lambda name: node.allocatable.get(name, 0) - used.get(name, 0))

@@ -4,6 +4,8 @@ Raw objects are large and quantities are text; facts are small, hashable where r
 and hold no reference to the object that they came from.
 """
 
+from collections.abc import Hashable
+
 import msgspec
 
 from gpu_triage.core import objects
@@ -18,7 +20,10 @@ from gpu_triage.core.workload import Trouble, trouble, workload
 DEFAULT_SCHEDULER = "default-scheduler"
 REJECTIONS = ("UnexpectedAdmissionError", "TopologyAffinityError")
 ANNOTATIONS = ("cause", "detail", "message", "since")
-GPU_COUNT_LABEL = "nvidia.com/gpu.count"
+_COUNT_LABEL = "nvidia.com/gpu.count"
+_PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+_WORKLOAD_LABEL = "nvidia.com/gpu.workload.config"
+_PASSTHROUGH = ("vm-passthrough", "vm-vgpu")
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -105,7 +110,25 @@ class NodeFacts(msgspec.Struct, frozen=True):
     created: float | None
     annotated: dict[str, int]
     """GPUs that somebody says the node should have."""
+    counted: int
+    """GPUs that were counted on it, by its label; 0 where nobody has."""
     gpu_label: bool
+    withheld: bool
+    """Its GPUs are kept from pods on purpose: no device plugin, or they go to virtual machines."""
+
+    @property
+    def likeness(self) -> Hashable:
+        """All but what makes a node the one it is: its name, its age, and its labels.
+
+        To the rules nodes that are equal in this differ only by what selectors choose.
+        """
+        own = (getattr(self, field) for field in self.__struct_fields__ if field not in _IDENTITY)
+        return tuple(tuple(sorted(x.items())) if isinstance(x, dict) else x for x in own)
+
+    @property
+    def advertises(self) -> bool:
+        """Whether any GPU resource stands in the node's status, 0 of it too."""
+        return bool(self.capacity or self.allocatable)
 
     def offers(self, resource: str) -> bool:
         """Whether the resource name stands in the node's status.
@@ -139,11 +162,13 @@ class NodeFacts(msgspec.Struct, frozen=True):
         if resource in self.annotated:
             return self.annotated[resource]
         known = self.capacity.get(resource, 0)
-        label = self.labels.get(GPU_COUNT_LABEL, "")
-        shared = any(name != resource for name in self.living())
-        if resource == "nvidia.com/gpu" and not shared and label.isascii() and label.isdigit():
-            known = max(known, int(label[:6]))
+        if self.counted > known and resource == "nvidia.com/gpu":
+            shared = any(name != resource for name in self.living())
+            return known if shared else self.counted
         return known
+
+
+_IDENTITY = ("name", "labels", "created")
 
 
 def pod_facts(pod: objects.Pod, rules: Rules) -> PodFacts:
@@ -196,6 +221,7 @@ def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:
     allocatable = (
         _gpus(status.allocatable, "allocatable", rules) if status.allocatable else dict(capacity)
     )
+    counted = labels.get(_COUNT_LABEL, "")
     expected = (node.metadata.annotations or {}).get(f"{rules.domain}/expected-gpus", "")
     return NodeFacts(
         name=node.metadata.name,
@@ -205,9 +231,12 @@ def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:
         allocatable=allocatable,
         created=objects.seconds(node.metadata.creation_timestamp),
         annotated=_annotated(expected),
+        counted=int(counted[:6]) if counted.isascii() and counted.isdigit() else 0,
         gpu_label=any(
             value != "false" and rules.is_gpu_label(key) for key, value in labels.items()
         ),
+        withheld=labels.get(_PLUGIN_LABEL) == "false"
+        or labels.get(_WORKLOAD_LABEL) in _PASSTHROUGH,
     )
 
 

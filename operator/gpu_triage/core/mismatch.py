@@ -15,7 +15,7 @@ def label_mismatch(seen: Survey) -> str:
     alternatives = seen.pod.shape.selector.alternatives
     if not alternatives:
         return "No node can match: every term of the required node affinity is empty or invalid."
-    missing = min((unmet(each, seen) for each in alternatives), key=len)
+    missing = min((unmet(each, seen.picture) for each in alternatives), key=len)
     if missing:
         return _missing(missing[0], seen) + _rest(missing[1:])
     nearest = min(

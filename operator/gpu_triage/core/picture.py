@@ -1,6 +1,7 @@
 """The cluster as the classifier sees it: read here, changed only by its owner in ``cluster``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -9,6 +10,22 @@ from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.rules import Rules
 
 NOTHING: Mapping[str, int] = {}
+
+
+class Claim(Protocol):
+    """What decides which nominations go before a pod: a waiting pod has all of it."""
+
+    @property
+    def uid(self) -> str:
+        """The pod's own, so that its own nomination does not stand in its way."""
+
+    @property
+    def priority(self) -> int:
+        """Nominations of a lower one do not count."""
+
+    @property
+    def scheduler(self) -> str:
+        """A scheduler honours its own nominations only."""
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -34,7 +51,7 @@ class Picture(msgspec.Struct, frozen=True):
         """GPUs that placed pods hold on a node, by resource."""
         return self.used.get(node, NOTHING)
 
-    def reserved_for_others(self, pod: PodFacts, node: str) -> list[PodFacts]:
+    def reserved_for_others(self, pod: Claim, node: str) -> list[PodFacts]:
         """The nominated pods that the scheduler lets go before this one on a node.
 
         Source: ``addGENominatedPods`` in kube-scheduler: pods of the same scheduler with an equal
@@ -48,10 +65,36 @@ class Picture(msgspec.Struct, frozen=True):
             and self.rules.same_scheduler(other.scheduler, pod.scheduler)
         ]
 
-    def taken_from(self, pod: PodFacts, node: str) -> Mapping[str, int]:
+    def taken_from(self, pod: Claim, node: str) -> Mapping[str, int]:
         """What is not free for this pod on a node: used, or reserved for others."""
         others = self.reserved_for_others(pod, node)
         return add(self.used_on(node), others) if others else self.used_on(node)
+
+    def staying_on(self, node: str) -> Mapping[str, int]:
+        """What is held on a node by pods that are not being deleted, by resource."""
+        held = self.holders.get(node)
+        if held is None:
+            return NOTHING
+        staying = [pod for pod in held.values() if not pod.terminating]
+        return self.used_on(node) if len(staying) == len(held) else add({}, staying)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all nodes."""
+        return self.nodes.keys()
+
+    def values(self, key: str) -> Collection[str]:
+        """The values that nodes have for a label."""
+        return {node.labels[key] for node in self.nodes.values() if key in node.labels}
+
+    def lacks(self, key: str) -> bool:
+        """Whether some node lacks a label."""
+        return any(key not in node.labels for node in self.nodes.values())
+
+    @property
+    def advertised(self) -> bool:
+        """Whether some node names a GPU resource in its status, 0 of it too."""
+        return any(node.advertises for node in self.nodes.values())
 
 
 def add(amounts: Mapping[str, int], pods: Iterable[PodFacts]) -> dict[str, int]:

@@ -6,7 +6,8 @@ decide.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -21,6 +22,20 @@ _LABEL_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
+class Values(Protocol):
+    """Which labels and names the nodes of a cluster have, all taken together."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all nodes."""
+
+    def values(self, key: str) -> Collection[str]:
+        """The values that nodes have for a label."""
+
+    def lacks(self, key: str) -> bool:
+        """Whether some node lacks a label."""
+
+
 class Requirement(msgspec.Struct, frozen=True):
     """One requirement on one label, or on the node's name (key ``metadata.name``)."""
 
@@ -31,7 +46,10 @@ class Requirement(msgspec.Struct, frozen=True):
 
     def holds(self, labels: Mapping[str, str], name: str) -> bool:
         """Whether a node with these labels and this name meets the requirement."""
-        actual = name if self.field else labels.get(self.key)
+        return self.accepts(name if self.field else labels.get(self.key))
+
+    def accepts(self, actual: str | None) -> bool:
+        """Whether a label's value, or a node's name, meets it; None: the label is not there."""
         match self.operator:
             case "In":
                 return actual is not None and actual in self.values
@@ -47,6 +65,15 @@ class Requirement(msgspec.Struct, frozen=True):
                 if left is None or right is None:
                     return False
                 return left > right if self.operator == "Gt" else left < right
+
+    def met(self, somewhere: "Values") -> bool:
+        """Whether some node meets it, taken alone."""
+        there = somewhere.names if self.field else somewhere.values(self.key)
+        if self.operator == "In":  # one of several thousand names may be asked for
+            return any(value in there for value in self.values)
+        if any(self.accepts(value) for value in there):
+            return True
+        return not self.field and self.accepts(None) and somewhere.lacks(self.key)
 
     @property
     def wants_label(self) -> bool:
@@ -86,10 +113,10 @@ class Selector(msgspec.Struct, frozen=True):
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
         """Whether a node passes."""
-        return any(
-            all(requirement.holds(labels, name) for requirement in each)
-            for each in self.alternatives
-        )
+        for alternative in self.alternatives:  # noqa: SIM110 - see _all_hold
+            if _all_hold(alternative, labels, name):
+                return True
+        return False
 
     def would_match(
         self, labels: Mapping[str, str], name: str, coming: Callable[[str], bool]
@@ -107,6 +134,14 @@ class Selector(msgspec.Struct, frozen=True):
             )
             for each in self.alternatives
         )
+
+
+def _all_hold(alternative: tuple[Requirement, ...], labels: Mapping[str, str], name: str) -> bool:
+    # A loop is three times as fast as all(), and this is asked for every shape and node.
+    for requirement in alternative:  # noqa: SIM110
+        if not requirement.holds(labels, name):
+            return False
+    return True
 
 
 def selector(spec: objects.PodSpec) -> Selector:

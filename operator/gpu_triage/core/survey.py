@@ -1,7 +1,6 @@
 """One waiting pod held against every node: what detail and message are worked out from."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -9,14 +8,14 @@ from gpu_triage.core import fit
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.funnel import Funnel, funnel, passes_through
+from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.picture import Picture
 
 
-class Survey(msgspec.Struct, frozen=True):
+class Survey(Outlook, frozen=True):
     """A pod, the cluster, and the code of every node for this pod."""
 
     pod: PodFacts
-    picture: Picture
     codes: dict[str, int]
     counts: Counter[int]
 
@@ -31,19 +30,6 @@ class Survey(msgspec.Struct, frozen=True):
     def candidates(self, bits: int = 0) -> list[NodeFacts]:
         """Nodes that remain candidates (step 2 of the semantics) and pass ``bits`` too, by name."""
         return self.nodes(passes_through(self.counts) | bits)
-
-    def free(self, node: NodeFacts, resource: str) -> int:
-        """Devices left for this pod on a node; below 0 where more is held than is allocatable."""
-        taken = self.picture.taken_from(self.pod, node.name)
-        return node.allocatable.get(resource, 0) - taken.get(resource, 0)
-
-    def fits(self, amount: Callable[[str], int]) -> bool:
-        """Whether every resource that the pod asks for is covered by ``amount`` of it."""
-        return all(amount(resource) >= n for resource, n in self.pod.shape.request)
-
-    def resources(self) -> Iterator[str]:
-        """The resources that the pod asks for."""
-        return (resource for resource, _ in self.pod.shape.request)
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -69,4 +55,4 @@ def survey(pod: PodFacts, picture: Picture) -> Survey:
         name: fit.node_code(pod.shape, node, picture.taken_from(pod, name), picture.classes)
         for name, node in picture.nodes.items()
     }
-    return Survey(pod, picture, codes, Counter(codes.values()))
+    return Survey(pod.shape, picture, pod, pod, codes, Counter(codes.values()))

@@ -9,7 +9,7 @@ import contextlib
 import heapq
 import logging
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
@@ -78,11 +78,6 @@ class Writer:
         """Leaves a pod as it is: what was to be written to it is dropped."""
         self._targets.pop(uid, None)
         self._unqueue(uid)
-
-    def keep_only(self, uids: Collection[str]) -> None:
-        """Forgets every pod but these: the others are gone."""
-        for uid in self._targets.keys() - uids:
-            self.leave(uid)
 
     def hold(self, held: bool) -> None:
         """Holds every write back, or lets them go.

@@ -1,0 +1,112 @@
+"""The raw words of all waiting pods, kept as the cluster changes.
+
+Asking the classifier for each pod anew costs pods times nodes. Here a change of one node is looked
+at once for each shape of pods, and a pod only when what the nodes say to it has changed. The rules
+are the classifier's: both call the same functions, and come to the same words.
+"""
+
+import math
+from collections.abc import Mapping, Set
+
+from gpu_triage.cluster.agenda import Agenda
+from gpu_triage.cluster.census import Census
+from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.queues import Queues
+from gpu_triage.cluster.sites import Sites
+from gpu_triage.core.causes import Detail
+from gpu_triage.core.classify import Raw, at_sight, with_nodes
+from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.obstacles import end_of_start
+
+
+class Engine:
+    """Follows an inventory."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+        self._picture = inventory.picture
+        self._sites = Sites(self._picture)
+        self._census = Census()
+        self._queues = Queues(self._picture, self._sites)
+        self._nominated: set[str] = set()
+        """Nodes to which pods are nominated."""
+        self._words: dict[str, Raw] = {}
+        self._patience = Agenda()
+        """When a pod has waited too long for a node that is starting."""
+        self._now = 0.0
+
+    @property
+    def words(self) -> Mapping[str, Raw]:
+        """The words of all waiting pods as of the last refresh, by uid."""
+        return self._words
+
+    @property
+    def next(self) -> float:
+        """When to refresh if nothing changes before, in seconds since 1970."""
+        return min(self._sites.next, self._patience.next)
+
+    def refresh(self, now: float) -> set[str]:
+        """Takes in what has changed in the inventory.
+
+        Args:
+            now: seconds since 1970.
+
+        Returns:
+            The uids of pods that have changed, are gone, or have other words than before.
+        """
+        changes = self._inventory.take_changes()
+        names, due = set(changes.nodes), set(changes.pods)
+        set_back, self._now = now < self._now, now
+        if set_back:  # what had grown old may be young again
+            names.update(self._picture.nodes)
+        if set_back or changes.unread or changes.classes:
+            due.update(self._inventory.pods)
+        if changes.classes:  # every code may be another one
+            self._queues = Queues(self._picture, self._sites)
+        due |= self._take_nodes(names.union(self._sites.aged(now)), now)
+        due.update(self._patience.take(now))
+        for uid in due:
+            pod = self._waiting(uid)
+            if pod is not None and at_sight(pod, self._picture) is None:
+                self._queues.put(pod)
+            else:
+                self._queues.drop(uid)
+        due.update(self._queues.renew(self._census))
+        return changes.pods.union([uid for uid in due if self._judge(uid, now)])
+
+    def _take_nodes(self, names: Set[str], now: float) -> set[str]:
+        """Takes nodes as they are now; returns pods that are nominated to one that came or went."""
+        moves = self._sites.update(names, now)
+        there = self._picture.nominated
+        concerned: set[str] = set()
+        for move in moves:
+            before = move.before.node if move.before else None
+            after = move.after.node if move.after else None
+            self._census.move(before, after)
+            for one, other in ((before, after), (after, before)):
+                if one is not None and other is None:
+                    concerned.update(there.get(one.name, ()))
+        changed = {name for name in names if name in there or name in self._nominated}
+        self._nominated = (self._nominated - changed) | (changed & there.keys())
+        self._queues.take(moves, changed)
+        return concerned
+
+    def _waiting(self, uid: str) -> PodFacts | None:
+        pod = self._inventory.pods.get(uid)
+        return pod if pod is not None and pod.pending else None
+
+    def _judge(self, uid: str, now: float) -> bool:
+        """Finds a pod's words; returns whether they are other ones than before."""
+        pod, ends = self._waiting(uid), math.inf
+        raw = at_sight(pod, self._picture) if pod is not None else None
+        if pod is not None and raw is None:
+            found = self._queues.told(pod)
+            raw = with_nodes(pod, self._picture, found.cause, lambda: found, now)
+            if raw.detail is Detail.NODE_STARTING and not found.young:
+                ends = end_of_start(pod.created, self._picture.rules, now)
+        self._patience.put(uid, ends)
+        if raw is None:
+            return self._words.pop(uid, None) is not None
+        changed = self._words.get(uid) != raw
+        self._words[uid] = raw
+        return changed

@@ -1,0 +1,112 @@
+"""Waiting pods of one shape that a scheduler treats alike, and what the nodes say to them.
+
+Nominated pods go before others of the same scheduler that have no higher priority. They are on few
+nodes: those are looked at again for each queue, on top of the row that all queues of a shape share.
+"""
+
+from collections.abc import Collection
+
+import msgspec
+
+from gpu_triage.cluster.census import Census
+from gpu_triage.cluster.row import Row, cell
+from gpu_triage.cluster.sites import Sites
+from gpu_triage.core.detail import Finding, finding
+from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.outlook import Outlook
+from gpu_triage.core.tally import Tally
+
+
+class Claimant(msgspec.Struct, frozen=True):
+    """Any pod of a queue that is nominated nowhere itself."""
+
+    scheduler: str
+    priority: int
+    uid: str = ""
+
+
+class Queue:
+    """Pods of one shape, one scheduler and one priority."""
+
+    def __init__(self, row: Row, sites: Sites, claimant: Claimant) -> None:
+        self.row = row
+        self.pods: dict[str, PodFacts] = {}
+        """By uid."""
+        self._sites = sites
+        self._claimant = claimant
+        self._outlook = Outlook(row.outlook.shape, row.outlook.picture, claimant)
+        self._reserved: dict[str, int] = {}
+        """Nodes that are kept for others who go before, with the code that follows."""
+        self._found: Finding | None = None
+        self._found_in: tuple[int, int] | None = None
+        self._own: dict[str, Finding] = {}
+        """What is found for pods that are nominated themselves, by uid."""
+
+    def put(self, pod: PodFacts) -> None:
+        """Takes a pod as it is now."""
+        self.pods[pod.uid] = pod
+        self._own.pop(pod.uid, None)
+        if pod.nominated:
+            self._found_in = None
+
+    def drop(self, uid: str) -> None:
+        """Forgets a pod."""
+        del self.pods[uid]
+        self._own.pop(uid, None)
+
+    def reserve(self, names: Collection[str]) -> None:
+        """Takes the nominations to these nodes, and the nodes, as they are now."""
+        picture = self._outlook.picture
+        for name in names:
+            if name in picture.nodes and picture.reserved_for_others(self._claimant, name):
+                self._reserved[name] = cell(self._outlook, self._sites.at(name)[1])
+                self._found_in = None
+            elif self._reserved.pop(name, None) is not None:
+                self._found_in = None
+
+    def told(self, pod: PodFacts) -> Finding:
+        """What the nodes say to a pod of this queue, as of the last renewal."""
+        found = self._own.get(pod.uid, self._found)
+        assert found is not None  # a queue is renewed before it is asked
+        return found
+
+    def renew(self, census: Census) -> list[str]:
+        """Asks the nodes again where something has changed; returns the pods it matters to."""
+        versions = self.row.version, census.version
+        if self._found_in == versions:
+            return []
+        tally = self._tally()
+        found = finding(tally, census) if self._reserved else self.row.found(census)
+        differs = found != self._found
+        self._found, self._found_in = found, versions
+        changed = []
+        for uid, pod in self.pods.items():
+            before = self._own.pop(uid, None)
+            if pod.nominated in self._outlook.picture.nodes:
+                self._own[uid] = self._own_finding(pod, tally, census)
+            if differs or before != self._own.get(uid):
+                changed.append(uid)
+        return changed
+
+    def _tally(self) -> Tally:
+        if not self._reserved:
+            return self.row.tally
+        tally = self.row.tally.copy()
+        for name, reserved in self._reserved.items():
+            place, site = self._sites.at(name)
+            tally.add(self.row.cells[place], site.node, site.used, -1)
+            tally.add(reserved, site.node, self._outlook.taken(name))
+        return tally
+
+    def _own_finding(self, pod: PodFacts, tally: Tally, census: Census) -> Finding:
+        """A pod's own nomination does not stand in its way, as it does in that of the others."""
+        name = pod.nominated
+        place, site = self._sites.at(name)
+        own = Outlook(self._outlook.shape, self._outlook.picture, pod)
+        tally = tally.copy()
+        if name in self._reserved:
+            tally.add(self._reserved[name], site.node, self._outlook.taken(name), -1)
+        else:
+            tally.add(self.row.cells[place], site.node, site.used, -1)
+        tally.add(cell(own, site), site.node, own.taken(name))
+        return finding(tally, census)
