@@ -60,10 +60,6 @@ def test_the_lab_and_its_churn_are_the_same_both_ways(
             )
         laboratory.apply(cluster, *pods("wait", gpus=2), *pods("big", gpus=3))
         wait_for_word(cluster, namespace, "wait", "exhausted/busy")
-        # A pod that only carries our annotations is no GPU pod, and they are taken off it.
-        marks = [f"gpu-triage.io/{key}=x" for key in ("cause", "detail", "message", "since")]
-        cluster.kubectl("annotate", "pod", "web", "-n", namespace, *marks)
-        wait_until_bare(cluster, namespace, "web")
         cluster.kubectl(
             *("delete", "pod", "hold-a", "hold-b", "web", "-n", namespace),
             *("--grace-period=0", "--force"),
