@@ -17,7 +17,7 @@ class ScriptedApi:
 
     def __init__(self):
         self.objects = {kind: [] for kind in KINDS}
-        self.scripts = {kind: [] for kind in KINDS}
+        self.scripts = {kind: [] for kind in (*KINDS, "discovery")}
         self.requests = []
         self.watches = {}
         self._open = []
@@ -55,6 +55,8 @@ class ScriptedApi:
     async def _answer(self, request):
         token = request.headers.get("Authorization", "")
         self.requests.append(f"{request.path_qs} {token}".strip())
+        if request.path == "/api/v1" and self.scripts["discovery"]:
+            return await self.scripts["discovery"].pop(0)(request)
         match request.path.strip("/").split("/"):
             case ["api"]:
                 return web.json_response({"versions": ["v1"]})

@@ -197,6 +197,14 @@ def test_a_watch_that_is_refused_for_a_while_comes_later(status):
     play(scenario)
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 415, 429, 500])
+def test_discovery_that_is_refused_for_a_while_comes_later(status):
+    async def scenario(scene):
+        await scene.synced()
+
+    play(scenario, discovery=[refusal(status)] * 3)
+
+
 def test_a_refusal_reaches_the_feed_and_ends_with_the_first_answer():
     async def scenario(scene):
         feed = scene.feeds["nodes"]
