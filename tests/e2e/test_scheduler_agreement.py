@@ -6,6 +6,7 @@
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from tests.agreement.record import Measure, save
 from tests.agreement.report import described, summary
 from tests.answers import ask
 
+ROOT = Path(__file__).parents[2]
 SEED = 1
 CLUSTERS = 2 * run.SIDE_BY_SIDE
 
@@ -92,13 +94,18 @@ def test_a_disagreement_becomes_a_small_file(plane, tmp_path):
     assert f"{verdict.cause}/{verdict.detail}" == "taint/cordoned"
 
 
+def replayed(file, *flags):
+    command = [sys.executable, "-m", "tests.agreement", "--replay", str(file), *flags]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def test_the_command_judges_a_record_again(found, tmp_path):
     file = tmp_path / "record.json"
     save([found[0].record], file)
-    command = [sys.executable, "-m", "tests.agreement", "--replay", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = replayed(file)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("disagreements: 0\n")
-    again = [*command, "--broken", "a cordon is ignored"]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    done = replayed(file, "--broken", "a cordon is ignored")
     assert done.returncode == 1
+    assert "decided by a declared difference" in done.stdout
+    assert "disagreements: 0" not in done.stdout
