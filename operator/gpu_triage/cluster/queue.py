@@ -94,7 +94,7 @@ class Queue:
         tally = self.row.tally.copy()
         for name, reserved in self._reserved.items():
             place, site = self._sites.at(name)
-            tally.add(self.row.cells[place], site.node, site.used, -1)
+            tally.add(self.row.code(place, site), site.node, site.used, -1)
             tally.add(reserved, site.node, self._outlook.taken(name))
         return tally
 
@@ -107,6 +107,6 @@ class Queue:
         if name in self._reserved:
             tally.add(self._reserved[name], site.node, self._outlook.taken(name), -1)
         else:
-            tally.add(self.row.cells[place], site.node, site.used, -1)
+            tally.add(self.row.code(place, site), site.node, site.used, -1)
         tally.add(cell(own, site), site.node, own.taken(name))
         return finding(tally, census)

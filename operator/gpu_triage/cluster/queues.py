@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.queue import Claimant, Queue
-from gpu_triage.cluster.row import Rows
+from gpu_triage.cluster.rows import Rows
 from gpu_triage.cluster.sites import Move, Sites
 from gpu_triage.core.detail import Finding
 from gpu_triage.core.facts import PodFacts, Shape

@@ -5,7 +5,7 @@ so an answer from nothing costs as many evaluations as there are kinds.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Set
+from collections.abc import Collection, Hashable, Mapping
 from itertools import count
 
 import msgspec
@@ -45,8 +45,6 @@ class Move(msgspec.Struct, frozen=True, eq=False):
     place: int
     before: Site | None
     after: Site | None
-    resources: Set[str] | None = None
-    """Those of which something was bound or freed; None: anything may be different."""
 
 
 class Sites:
@@ -106,13 +104,12 @@ class Sites:
         young = is_young(node, rules, now)
         self._ages.put(name, end_of_start(node.created, rules, now) if young else math.inf)
         used, staying = self._picture.used_on(name), self._picture.staying_on(name)
-        before, resources = None, None
+        before = None
         if name in self._places:
             place, before = self.at(name)
-            if before.node == node and before.young is young:
-                resources = _differing(before.used, used) | _differing(before.staying, staying)
-                if not resources:
-                    return None
+            was = before.node, before.young, before.used, before.staying
+            if was == (node, young, used, staying):
+                return None
         else:
             place = self._settle(name)
         starting = young or is_marked(node, rules)
@@ -121,7 +118,7 @@ class Sites:
         self._sites[place] = after
         if before is not None:
             self._unkind(before)
-        return Move(place, before, after, resources)
+        return Move(place, before, after)
 
     def _settle(self, name: str) -> int:
         if not self._empty:
@@ -148,7 +145,3 @@ class Sites:
 
 def _sorted(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(amounts.items()))
-
-
-def _differing(one: Mapping[str, int], other: Mapping[str, int]) -> set[str]:
-    return {name for name in one.keys() | other.keys() if one.get(name, 0) != other.get(name, 0)}
