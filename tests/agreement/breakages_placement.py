@@ -8,11 +8,10 @@ UNTOLERATED = "core.toleration:untolerated"
 COMPARE = "core.toleration:_compare"
 HOLDS = "core.selector:Requirement.holds"
 ACCEPTS = "core.selector:Requirement.accepts"
-ALL_HOLD = "core.selector:_all_hold"
 SELECTOR = "core.selector:selector"
 INT64 = "core.selector:_int64"
 TERM = "core.selector:_term"
-MATCHES = "core.selector:Selector.matches"
+CHOOSE = "core.selector:Selector.choose"
 
 PLACEMENT = [
     Breakage(
@@ -193,15 +192,20 @@ PLACEMENT = [
     ),
     Breakage(
         "every term must match",
-        MATCHES,
-        "if _all_hold(alternative, labels, name):\n            return True\n    return False",
-        "if not _all_hold(alternative, labels, name):\n            return False\n"
-        "    return bool(self.alternatives)",
+        CHOOSE,
+        "        chosen |= left\n    return chosen",
+        "        if not left:\n            return 0\n        chosen = -1\n    return chosen",
     ),
     Breakage(
         "one requirement of a term is enough",
-        ALL_HOLD,
-        "if not requirement.holds(labels, name):\n            return False\n    return True",
-        "if requirement.holds(labels, name):\n            return True\n    return not alternative",
+        CHOOSE,
+        "        left = -1\n"
+        "        for requirement in alternative:\n"
+        "            left &= met(requirement)\n"
+        "            if not left:\n"
+        "                break\n",
+        "        left = 0 if alternative else -1\n"
+        "        for requirement in alternative:\n"
+        "            left |= met(requirement)\n",
     ),
 ]

@@ -126,24 +126,22 @@ class Inventory:
         self._classes.update({resource: name for name, resource in sorted(self._served.items())})
 
     def _hold(self, pod: PodFacts) -> None:
-        if pod.ended or not pod.shape.request or not (pod.node or pod.nominated):
+        if pod.ended or not pod.shape.request:
             return
         self._changes.nodes.add(pod.node or pod.nominated)
         if pod.node:
             self._holders.setdefault(pod.node, {})[pod.uid] = pod
             self._used[pod.node] = add({}, self._holders[pod.node].values())
-        else:
+        elif pod.nominated:
             self._nominated.setdefault(pod.nominated, {})[pod.uid] = pod
 
     def _unhold(self, pod: PodFacts) -> None:
+        self._changes.nodes.add(pod.node or pod.nominated)
         held = self._holders.get(pod.node)
         if held is not None and held.pop(pod.uid, None) is not None:
             self._used[pod.node] = add({}, held.values())
-            self._changes.nodes.add(pod.node)
             if not held:
                 del self._holders[pod.node], self._used[pod.node]
         nominated = self._nominated.get(pod.nominated)
-        if nominated is not None and nominated.pop(pod.uid, None) is not None:
-            self._changes.nodes.add(pod.nominated)
-            if not nominated:
-                del self._nominated[pod.nominated]
+        if nominated is not None and nominated.pop(pod.uid, None) is not None and not nominated:
+            del self._nominated[pod.nominated]

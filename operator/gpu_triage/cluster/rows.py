@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gpu_triage.cluster.batch import Batch
 from gpu_triage.cluster.choice import Choice
 from gpu_triage.cluster.row import Row
 from gpu_triage.cluster.sites import Move, Sites
@@ -57,16 +58,17 @@ class Rows:
     def update(self, moves: Sequence[Move]) -> None:
         """Takes nodes as they are now into every row."""
         if moves:
+            batch = Batch(moves)
             for family in self._families.values():
-                differences = family.choice.take(moves, len(self._sites))
+                differences = family.choice.take(batch, len(self._sites))
                 for row in family.rows.values():
                     row.take(differences)
 
     def fill(self) -> None:
         """Takes all nodes into the rows that are new."""
-        everything = self._sites.all() if self._growing else []
+        batch = Batch(self._sites.all() if self._growing else [])
         for family in self._growing:
-            differences = family.choice.take(everything, len(self._sites))
+            differences = family.choice.take(batch, len(self._sites))
             for row in family.new:
                 row.take(differences)
             family.new = []

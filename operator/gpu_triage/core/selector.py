@@ -113,10 +113,22 @@ class Selector(msgspec.Struct, frozen=True):
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
         """Whether a node passes."""
-        for alternative in self.alternatives:  # noqa: SIM110 - see _all_hold
-            if _all_hold(alternative, labels, name):
-                return True
-        return False
+        return self.choose(lambda each: each.holds(labels, name)) != 0
+
+    def choose(self, met: Callable[[Requirement], int]) -> int:
+        """The nodes that pass, from those that meet a requirement: a bit for each.
+
+        One node is 1 or 0. Where nothing is asked, all bits are set.
+        """
+        chosen = 0
+        for alternative in self.alternatives:
+            left = -1
+            for requirement in alternative:
+                left &= met(requirement)
+                if not left:
+                    break
+            chosen |= left
+        return chosen
 
     def would_match(
         self, labels: Mapping[str, str], name: str, coming: Callable[[str], bool]
@@ -134,14 +146,6 @@ class Selector(msgspec.Struct, frozen=True):
             )
             for each in self.alternatives
         )
-
-
-def _all_hold(alternative: tuple[Requirement, ...], labels: Mapping[str, str], name: str) -> bool:
-    # A loop is three times as fast as all(), and this is asked for every shape and node.
-    for requirement in alternative:  # noqa: SIM110
-        if not requirement.holds(labels, name):
-            return False
-    return True
 
 
 def selector(spec: objects.PodSpec) -> Selector:
