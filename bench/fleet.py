@@ -92,7 +92,8 @@ class Fleet:
                 b"UID": b"%08x-0000-4000-8000-00000000000b" % number,
                 b"VERSION": version,
                 b"NODE": self.node_of(number).encode(),
-                b"CREATED": b"2026-01-10T10:00:00Z",
+                # Every change is one that the operator reads: none can be dropped as a repetition.
+                b"CHANGED": b"2026-01-10T10:%02d:%02dZ" % divmod(int(version) % 3600, 60),
                 b"MARKS": b'example.com/none":"","example.com/more' if marks is None else marks,
             },
         )

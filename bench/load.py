@@ -44,7 +44,7 @@ def main() -> None:
         *(["stock kopf"] if given.stock else []),
     ]
     sizes = GROWTH if given.growth else (given.pods,)
-    if given.growth or len(ways) > 1:
+    if given.growth or given.no_figures or len(ways) > 1:
         rows = [
             reading(way, pods, min(given.nodes, max(1, pods // PODS_PER_NODE)), given.within)
             for pods in sizes
