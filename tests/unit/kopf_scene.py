@@ -6,11 +6,10 @@ import logging
 import pytest
 
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.controller import watcher
+from gpu_triage.controller import sieve, watcher
 from gpu_triage.controller.access import Access
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
-from gpu_triage.controller.sieve import tokens
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core.rules import Rules
 from tests import builders
@@ -45,7 +44,7 @@ class Scene:
                 kind,
                 "",
                 "v1",
-                tokens=tokens(Rules()) if lean and kind == "pods" else (),
+                sieve=sieve.lean(kind, Rules()) if lean else None,
                 clock=asyncio.get_running_loop().time,
             )
             for kind in ("pods", "nodes")

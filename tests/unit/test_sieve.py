@@ -1,15 +1,21 @@
 """What passes the sieve, what does not, and whose end is made up."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
-from gpu_triage.controller.sieve import GONE_LINE, REMEMBERED_ENDS, Sieve, tokens
+from gpu_triage.controller.sieve import GONE_LINE, REMEMBERED_ENDS, Sieve, lean, tokens
+from gpu_triage.controller.slim import Slim
+from gpu_triage.core import objects
+from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 from tests import builders
 
 TOKENS = tokens(Rules())
+CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.yaml"))
 
 
 def versioned(raw, version):
@@ -204,3 +210,66 @@ def test_bookmarks_pass_and_errors_become_gone(sieve):
     assert sieve.lines(b"\n\n") == b""
     both = line("ADDED", gpu("a", 11)) + line("ADDED", plain("b", 12)) + line("ADDED", gpu("c", 13))
     assert sieve.lines(both) == line("ADDED", gpu("a", 11)) + line("ADDED", gpu("c", 13))
+
+
+def rich(version, **rest):
+    raw = gpu("rich", version)
+    raw["metadata"]["managedFields"] = [{"manager": "kubelet", "fieldsV1": {"f:status": {}}}]
+    raw["spec"]["volumes"] = [{"name": "data"}]
+    return {**raw, **rest}
+
+
+def test_what_passes_is_slim_and_has_its_version():
+    sieve = lean("pods", Rules())
+    (item,) = sieve.page(listed(rich(5)), first=True).document["items"]
+    assert item["metadata"]["resourceVersion"] == "5"
+    assert "managedFields" not in item["metadata"]
+    assert "volumes" not in item["spec"]
+    event = json.loads(sieve.lines(line("ADDED", gpu("new", 11))))
+    assert event["type"] == "ADDED"
+    assert event["object"]["metadata"]["resourceVersion"] == "11"
+    assert event["object"]["metadata"]["uid"] == "uid-default-new"
+
+
+def test_an_event_that_changes_nothing_that_is_read_is_dropped():
+    sieve = lean("pods", Rules())
+    sieve.page(listed(rich(5)), first=True)
+    assert sieve.lines(line("MODIFIED", rich(11))) == b""
+    assert b'"Running"' in sieve.lines(line("MODIFIED", rich(12, status={"phase": "Running"})))
+    assert sieve.lines(line("MODIFIED", rich(13, status={"phase": "Running"}))) == b""
+    assert sieve.lines(line("MODIFIED", rich(11))) == b""
+    assert b'"Pending"' in sieve.lines(line("MODIFIED", rich(14)))
+    # A list says it all again.
+    assert len(sieve.page(listed(rich(14)), first=True).document["items"]) == 1
+
+
+def test_signs_of_life_of_nodes_are_dropped():
+    sieve = lean("nodes", Rules())
+    sieve.page(listed(versioned(builders.node(), 5)), first=True)
+    alive = versioned(builders.node(), 11)
+    alive["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-01-01T00:00:00Z"
+    assert sieve.lines(line("MODIFIED", alive)) == b""
+    cordoned = versioned(builders.node(unschedulable=True), 12)
+    assert b'"unschedulable":true' in sieve.lines(line("MODIFIED", cordoned))
+
+
+def test_an_object_that_does_not_parse_passes_as_it_is_every_time():
+    sieve = lean("pods", Rules())
+    broken = rich(11)
+    broken["spec"]["nodeSelector"] = "x"
+    for _ in range(2):
+        assert sieve.lines(line("MODIFIED", broken)) == line("MODIFIED", broken)
+    assert sieve.page(listed(broken), first=True).document["items"] == [broken]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_slim_object_says_all_that_the_whole_one_says(path):
+    raws = yaml.safe_load(path.read_text())["objects"]
+    facts = {"Pod": (objects.pod, pod_facts), "Node": (objects.node, node_facts)}
+    for raw in raws:
+        if raw.get("kind") in facts:
+            parse, summed = facts[raw["kind"]]
+            whole = {**raw, "metadata": {"uid": "u", **raw["metadata"]}}
+            sieve = Sieve((), Slim(f"{raw['kind'].lower()}s"))
+            (slim,) = sieve.page(listed(whole), first=True).document["items"]
+            assert summed(parse(slim), Rules()) == summed(parse(whole), Rules())

@@ -29,7 +29,7 @@ class Feed:
         version: str,
         *,
         optional: bool = False,
-        tokens: Iterable[bytes] = (),
+        sieve: Sieve | None = None,
         stale_seconds: float = STALE_SECONDS,
         clock: Callable[[], float],
     ) -> None:
@@ -40,7 +40,7 @@ class Feed:
             group: the API group; empty for the core one.
             version: the API version.
             optional: a refused read counts as "there is none".
-            tokens: objects whose bytes hold none of these are left out; without any, none is.
+            sieve: what is left out; None leaves nothing out.
             stale_seconds: how long it may be silent before nobody relies on it any more.
             clock: seconds that never go back.
         """
@@ -51,7 +51,7 @@ class Feed:
         self.path = f"/apis/{group}/{version}/{kind}" if group else f"/api/{version}/{kind}"
         self.synced = False
         """Every object of the first list has been handled."""
-        self.sieve = Sieve(tokens)
+        self.sieve = sieve or Sieve()
         self.patience = stale_seconds * PATIENCE
         """A watch that is silent for so many seconds is to be opened anew."""
         self._stale_seconds = stale_seconds

@@ -23,7 +23,7 @@ from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
 from gpu_triage.controller.loop import Loop
-from gpu_triage.controller.sieve import tokens
+from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
 from gpu_triage.publish.counters import Counters
@@ -195,7 +195,7 @@ class Operator:
             group,
             "v1",
             optional=optional,
-            tokens=tokens(self._settings.rules) if kind == PODS and self._settings.lean else (),
+            sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
             clock=time.monotonic,
         )

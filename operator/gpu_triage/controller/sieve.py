@@ -3,7 +3,8 @@
 Most pods of a cluster have nothing to do with GPUs, and kopf takes 0.3 ms and 1 KB for each object
 that it sees. It also tells its handlers nothing about objects that were deleted while no watch ran;
 they would hold GPUs for ever. So the pods that name no GPU are dropped before their JSON is parsed,
-and an end is made up for what a new list lacks.
+and an end is made up for what a new list lacks. What passes is made slim (see slim.py); an event
+that changes nothing that is read, such as a node's sign of life, is dropped too.
 """
 
 import re
@@ -12,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from gpu_triage.controller.slim import Slim, versioned
+from gpu_triage.core.causes import PODS
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'
@@ -31,6 +34,15 @@ class Page(msgspec.Struct, frozen=True):
     vanished: int
     """How many objects a complete list lacks that were there before."""
     last: bool
+
+
+class _Known(msgspec.Struct):
+    """What has passed of an object."""
+
+    version: int
+    """0 where it is no number."""
+    digest: int
+    """Of all that is read; 0 where it passes as it is."""
 
 
 class _List(msgspec.Struct):
@@ -70,19 +82,26 @@ def tokens(rules: Rules) -> tuple[bytes, ...]:
     return tuple(sorted(each.encode() for each in needed))
 
 
+def lean(kind: str, rules: Rules) -> "Sieve":
+    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim."""
+    return Sieve(tokens(rules) if kind == PODS else (), Slim(kind))
+
+
 class Sieve:
     """The objects of one kind on their way to kopf."""
 
-    def __init__(self, tokens: Iterable[bytes] = ()) -> None:
+    def __init__(self, tokens: Iterable[bytes] = (), slim: Slim | None = None) -> None:
         """Knows nothing yet.
 
         Args:
             tokens: an object whose bytes hold none of these is dropped; without any, all pass. What
                 has passed once passes for ever: its handler must see that it wants no GPU any more.
+            slim: makes them slim; None passes them as they are.
         """
         self._tokens = tuple(tokens)
-        self._known: dict[str, int] = {}
-        """What has passed and not ended: the newest version of each, 0 where it has no number."""
+        self._slim = slim
+        self._known: dict[str, _Known] = {}
+        """What has passed and not ended."""
         self._listing: set[str] = set()
         self._again = False
         """Whether the list that is being read is another than the first."""
@@ -109,10 +128,9 @@ class Sieve:
                 continue
             it = _object.decode(text).metadata
             if named or it.uid in self._known:
-                self._known[it.uid] = _number(it.version)
                 self._listing.add(it.uid)
                 self._vanished.discard(it.uid)
-                passed.append((it.uid, _any.decode(text)))
+                passed.append((it.uid, _any.decode(self._listed(it, text))))
         awaited, vanished, last = {uid for uid, _ in passed}, 0, not given.metadata.get("continue")
         if last:
             missing = self._known.keys() - self._listing
@@ -151,23 +169,50 @@ class Sieve:
                 event = None
             if event is None or event.type == "ERROR":
                 kept.append(GONE_LINE)
-            elif event.type == "BOOKMARK" or self._passes(event.type, event.object.metadata, line):
+            elif event.type == "BOOKMARK":
                 kept.append(line + b"\n")
+            else:
+                kept.append(self._event(event.type, event.object.metadata, line))
         return b"".join(kept)
 
-    def _passes(self, kind: str, it: _Metadata, line: bytes) -> bool:
+    def _listed(self, it: _Metadata, text: bytes) -> bytes:
+        """An object of a list, which passes even if it is as it was."""
+        known = self._known[it.uid] = _Known(_number(it.version), 0)
+        if (slim := self._slimmed(text)) is None:
+            return text
+        known.digest = hash(slim)
+        return versioned(slim, it.version)
+
+    def _event(self, kind: str, it: _Metadata, line: bytes) -> bytes:
+        """What passes of an event; nothing where it is dropped."""
         known, version = self._known.get(it.uid), _number(it.version)
         if kind == "DELETED":
             self._end(it.uid)
-            return known is not None
+            return line + b"\n" if known is not None else b""
         if known is None:
             late = it.uid in self._ended or 0 < version <= self._floor
             if late or not self._names(line):
-                return False
-        elif 0 < version < known:
-            return False
-        self._known[it.uid] = version
-        return True
+                return b""
+            known = self._known[it.uid] = _Known(version, 0)
+        elif 0 < version < known.version:
+            return b""
+        known.version = version
+        if (slim := self._slimmed(line, event=True)) is None:
+            known.digest = 0
+            return line + b"\n"
+        if known.digest == (digest := hash(slim)):
+            return b""
+        known.digest = digest
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), versioned(slim, it.version))
+
+    def _slimmed(self, text: bytes, *, event: bool = False) -> bytes | None:
+        """None where it passes as it is: if it may, or for its handler to say what is wrong."""
+        if self._slim is None:
+            return None
+        try:
+            return self._slim.event(text) if event else self._slim.object(text)
+        except msgspec.MsgspecError:
+            return None
 
     def _names(self, text: bytes) -> bool:
         return not self._tokens or any(token in text for token in self._tokens)

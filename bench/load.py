@@ -1,0 +1,191 @@
+"""What the operator costs on a large cluster: `python -m bench.load [--help]`.
+
+Runs it as a process of its own against a stand-in for the API server (bench/api_server.py) and
+prints tables of what was measured beside what is wanted. All traffic stays on 127.0.0.1.
+"""
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import tempfile
+import time
+from pathlib import Path
+
+from bench.fleet import HANGING, WAITING_SHARE
+from bench.running import Operator, Running, post, stand_in
+
+GROWTH = (1_000, 5_000, 20_000, 50_000, 150_000)
+PODS_PER_NODE = 30
+RATE, STEADY_SECONDS = 500, 30.0
+FLIPS, SCRAPES = 20, 20
+CORDONED = 'gpu_triage_pending_pods{cause="taint",detail="cordoned"}'
+
+
+def main() -> None:
+    """Measures what is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--pods", type=int, default=150_000)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--within", type=float, default=120, help="seconds that a row may take")
+    parser.add_argument("--growth", action="store_true", help="how reading grows with the pods")
+    parser.add_argument("--no-lean", action="store_true", help="without the filter as well")
+    parser.add_argument("--stock", action="store_true", help="kopf as it comes as well")
+    parser.add_argument("--no-figures", action="store_true", help="without the table of figures")
+    given = parser.parse_args()
+    print(f"{machine()}\n")
+    if not given.no_figures:
+        table(("what", "measured", "wanted"), figures(given.pods, given.nodes, given.within))
+    ways = [
+        "lean",
+        *(["all pods"] if given.no_lean else []),
+        *(["stock kopf"] if given.stock else []),
+    ]
+    sizes = GROWTH if given.growth else (given.pods,)
+    if given.growth or given.no_figures or len(ways) > 1:
+        rows = [
+            reading(way, pods, min(given.nodes, max(1, pods // PODS_PER_NODE)), given.within)
+            for pods in sizes
+            for way in ways
+        ]
+        head = ("pods", "nodes", "way", "until read", "CPU", "peak RSS", f"CPU at {RATE} events/s")
+        table(head, rows)
+
+
+def figures(pods: int, nodes: int, within: float):
+    """The rows of the table of figures."""
+    with stand_in(pods, nodes) as (_, server), tempfile.TemporaryDirectory() as folder:
+        waiting = int(pods * WAITING_SHARE)
+        operator = Operator(server, Path(folder))
+        try:
+            read = operator.until(operator.has_read, within)
+            yield "start → everything read", seconds(read), ""
+            yield "… CPU of the operator until then", seconds(operator.cpu()), ""
+            words = operator.until(lambda: operator.pending() == waiting, within)
+            yield f"start → {waiting:,} words", seconds(words), "≤ 15 s of client time"
+            yield "… CPU of the operator until then", seconds(operator.cpu()), "≤ 15 s"
+            yield "peak RSS until then", f"{operator.peak():.0f} MiB", "≤ 192 MiB"
+            if words is None:
+                return
+            yield f"/metrics, longest of {SCRAPES}", millis(scrapes(operator)), "≤ 100 ms"
+            drained = operator.until(lambda: operator.sample("gpu_triage_write_queue") == 0, within)
+            yield "start → every word written", seconds(drained), ""
+            yield (
+                f"longest of {FLIPS} flips of a node → words right",
+                millis(flips(operator, server, waiting, within)),
+                "≤ 100 ms",
+            )
+            yield (
+                f"CPU at {RATE} pod events/s",
+                percent(steady(operator, server)),
+                "≤ 5 % of a core",
+            )
+            yield "peak RSS at the end", f"{operator.peak():.0f} MiB", "≤ 192 MiB"
+        finally:
+            operator.end()
+
+
+def reading(way: str, pods: int, nodes: int, within: float):
+    """A row about the way from the API server to the handlers alone: no pod waits."""
+    with (
+        stand_in(pods, nodes, waiting=False) as (_, server),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        if way == "stock kopf":
+            run = Running("bench.stock_kopf", server, str(pods), str(nodes))
+            took = run.until(lambda: "Everything has been handled" in run.output(), within)
+        else:
+            run = Operator(server, Path(folder), lean="true" if way == "lean" else "false")
+            took = run.until(run.has_read, within)
+        try:
+            cpu, peak = run.cpu(), run.peak()
+            busy = percent(steady(run, server)) if took is not None else ""
+            return (
+                f"{pods:,}",
+                f"{nodes:,}",
+                way,
+                seconds(took),
+                seconds(cpu),
+                f"{peak:.0f} MiB",
+                busy,
+            )
+        finally:
+            run.end()
+
+
+def steady(run: Running, server: str) -> float:
+    """The part of a core that it takes while pods change."""
+    time.sleep(2)
+    post(f"{server}/control/events?rate={RATE}&seconds={STEADY_SECONDS + 2}")
+    time.sleep(1)
+    before, begun = run.cpu(), time.monotonic()
+    time.sleep(STEADY_SECONDS)
+    return (run.cpu() - before) / (time.monotonic() - begun)
+
+
+def flips(operator: Operator, server: str, waiting: int, within: float) -> float | None:
+    """The longest time from a change of a node to the metrics that show it, a scrape included."""
+    longest = 0.0
+    for number in range(FLIPS):
+        begun, wanted = time.monotonic(), 0 if number % 2 else min(HANGING, waiting)
+        post(f"{server}/control/flip")
+        while operator.sample(CORDONED) != wanted:
+            if time.monotonic() - begun > within:
+                return None
+            time.sleep(0.01)
+        longest = max(longest, time.monotonic() - begun)
+        time.sleep(0.5)
+    return longest
+
+
+def scrapes(operator: Operator) -> float:
+    """The longest time of a scrape."""
+    longest = 0.0
+    for _ in range(SCRAPES):
+        begun = time.monotonic()
+        operator.metrics()
+        longest = max(longest, time.monotonic() - begun)
+    return longest
+
+
+def machine() -> str:
+    """Where all this was measured, in one line."""
+    model = "unknown processor"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    versions = ", ".join(
+        f"{name} {importlib.metadata.version(name)}" for name in ("kopf", "aiohttp", "msgspec")
+    )
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    return (
+        f"{len(os.sched_getaffinity(0))} cores of {model}, load {load}; "
+        f"Python {platform.python_version()}, {versions}; {time.strftime('%Y-%m-%d')}"
+    )
+
+
+def table(head, rows) -> None:
+    """Print a table of Markdown, each row as soon as it is known."""
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+    print()
+
+
+def seconds(value: float | None) -> str:
+    return "not in time" if value is None else f"{value:.1f} s"
+
+
+def millis(value: float | None) -> str:
+    return "not in time" if value is None else f"{value * 1000:.0f} ms"
+
+
+def percent(value: float) -> str:
+    return f"{value * 100:.1f} %"
+
+
+if __name__ == "__main__":
+    main()
