@@ -1,9 +1,9 @@
 """How long the engine takes, on clusters made up here: `python -m bench.engine`.
 
-The cluster: 5,000 nodes of 25 labels in 25 pools; three of five have 8 GPUs, nearly all held by 9,000
-pods; 3,000 pods wait. Their shapes are either few (a pool and an amount) or as many as pods (each
-also shuns a node of its own, so that no selector is like another). Every measurement has a process
-of its own. Beside each figure stands the one that is wanted.
+The cluster: 5,000 nodes of 25 labels in 25 pools; three of five have 8 GPUs, nearly all held by
+9,000 pods; 3,000 pods wait. Their shapes are either few (a pool and an amount) or as many as pods
+(each also shuns a node of its own, so that no selector is like another). Every measurement has a
+process of its own. Beside each figure stands the one that is wanted.
 """
 
 import gc
@@ -14,12 +14,13 @@ import statistics
 import sys
 import time
 
+from tests import builders
+
 from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.rules import Rules
-from tests import builders
 
 NODES = 5_000
 WAITING = 3_000
@@ -118,9 +119,11 @@ def measure(shapes, answer):
 
 def main():
     print(f"`python -m bench.engine`; Python {platform.python_version()}, {platform.machine()},")
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {NODES} nodes, {WAITING} waiting.")
+    load = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    print(f"{load}; {NODES} nodes, {WAITING} waiting.")
     print()
-    print("| shapes | from nothing | one node flips: median, worst | a GPU is bound or freed |", end="")
+    header = "| shapes | from nothing | one node flips: median, worst | a GPU is bound or freed |"
+    print(header, end="")
     print(" nothing new | memory |")
     print("|---|---|---|---|---|---|")
     spawn = multiprocessing.get_context("spawn")
