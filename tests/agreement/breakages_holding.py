@@ -13,8 +13,8 @@ HOLDING = [
     Breakage(
         "finished pods hold their GPUs",
         HOLD,
-        "if pod.ended or not pod.shape.request",
-        "if not pod.shape.request",
+        "if pod.ended or not pod.shape.request:",
+        "if not pod.shape.request:",
     ),
     Breakage(
         "failed pods hold their GPUs",
@@ -25,8 +25,8 @@ HOLDING = [
     Breakage(
         "terminating pods are not counted",
         HOLD,
-        "if pod.ended or not pod.shape.request",
-        "if pod.ended or pod.terminating or not pod.shape.request",
+        "if pod.ended or not pod.shape.request:",
+        "if pod.ended or pod.terminating or not pod.shape.request:",
     ),
     Breakage(
         "placed pods that do not run yet are not counted",
@@ -49,14 +49,14 @@ HOLDING = [
     Breakage(
         "nominations of gated pods are not counted",
         HOLD,
-        "else:\n",
-        "elif not pod.gates:\n",
+        "elif pod.nominated:",
+        "elif pod.nominated and not pod.gates:",
     ),
     Breakage(
         "nominations of terminating pods are not counted",
         HOLD,
-        "else:\n",
-        "elif not pod.terminating:\n",
+        "elif pod.nominated:",
+        "elif pod.nominated and not pod.terminating:",
     ),
     Breakage("nominations are not counted", TAKEN, "others = ", "others = [] and "),
     Breakage("a pod's own nomination is counted", RESERVED, "if uid != pod.uid", "if True"),
