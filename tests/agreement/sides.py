@@ -29,7 +29,7 @@ class Codes(msgspec.Struct, frozen=True):
                 some = [
                     each for each, codes in self.alone.items() if codes[name] != self.ours[name]
                 ]
-                found.update(some or self.alone)
+                found.update(some or list(self.alone))
         return found
 
 
