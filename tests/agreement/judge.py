@@ -1,7 +1,7 @@
 """Whether our codes and the scheduler's answers agree, question by question."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -15,10 +15,11 @@ from . import text
 from .clusters import pinned
 from .manifests import changed
 from .narrowing import Variant, conflicts, named_only, narrow
-from .predict import EVERY, Known, difference
+from .predict import EVERY
 from .record import Asked, Measure, Record
+from .sides import Codes, Sides
 from .tally import Disagreement, Tally
-from .versions import Difference, Version
+from .versions import Difference
 from .word import truth, word
 
 NOW = 1_800_000_000.0
@@ -29,11 +30,8 @@ class Judge:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.version = Version(record.version)
-        self.difference = difference(record, self.version)
-        self.ours = Known(record)
-        self.theirs = Known(record, self.version) if self.difference else self.ours
-        self._codes: dict[str, tuple[PodFacts, dict[str, int], dict[str, int]]] = {}
+        self.sides = Sides(record)
+        self.theirs = self.sides.theirs
         self.tally = Tally()
 
     def all(self) -> Iterator[Disagreement]:
@@ -57,7 +55,7 @@ class Judge:
     def _compared(self, asked: Asked) -> Iterator[Disagreement]:
         told = text.read(asked.text)
         self.tally.answers[asked.measure] += 1
-        self._declare(Difference.OLD_TAINT_TEXT, asked.measure, told.old_taint_text)
+        self._declare(asked.measure, {Difference.OLD_TAINT_TEXT: told.old_taint_text})
         match asked.measure:
             case Measure.NARROWED:
                 yield from self._narrowed(asked, told)
@@ -68,20 +66,20 @@ class Judge:
             case _:
                 yield from self._bound(asked, told)
 
-    def _declare(self, difference: Difference | None, measure: Measure, verdicts: int) -> None:
+    def _declare(self, measure: Measure, verdicts: Mapping[Difference, int]) -> None:
         """Counts verdicts in which a declared difference decides."""
-        if difference is not None and verdicts:
-            self.tally.differences[f"{measure}: {difference}"] += verdicts
+        for difference, count in verdicts.items():
+            if count:
+                self.tally.differences[f"{measure}: {difference}"] += count
 
     def _narrowed(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
-        facts, ours, theirs = self._known(asked.pod)
+        facts, codes = self.sides.known(asked.pod)
         variant, name = Variant(asked.variant), asked.node
-        first = variant is Variant.AS_IS
-        if first:
+        theirs = codes.theirs
+        if variant is Variant.AS_IS:
             self.tally.verdicts[asked.measure] += 1
-            self.tally.steps[fit.step(ours[name])] += 1
-        if first and ours[name] != theirs[name]:
-            self._declare(self.difference, asked.measure, 1)
+            self.tally.steps[fit.step(codes.ours[name])] += 1
+            self._declare(asked.measure, codes.decisive([name]))
         if conflicts(narrow(asked.pod, name, variant)) and not theirs[name] & fit.LABEL:
             expected = {text.CONFLICT}
         else:
@@ -114,19 +112,14 @@ class Judge:
                 about[Variant(asked.variant)] = text.read(asked.text)
         for name, asked in pods.items():
             pod = pinned(asked.pod)
-            facts = self.ours.facts(pod)
+            facts = self.sides.ours.facts(pod)
             resources = [resource for resource, _ in facts.shape.request]
             truths = [
                 truth(told, nodes[node], resources, self.theirs.served(node))
                 for node, told in answers[name].items()
             ]
             theirs = word(truths)
-            ours = classify(facts, self.ours.inventory.picture, NOW).cause
-            if self.difference:
-                codes, declared = self.ours.codes(facts), self.theirs.codes(facts)
-                if any(codes[node] != declared[node] for node in answers[name]):
-                    self._declare(self.difference, Measure.WORD, 1)
-                    ours = decide(Counter(declared.values()))
+            ours = self._word(facts, answers[name], Measure.WORD)
             self.tally.verdicts[Measure.WORD] += 1
             self.tally.words[theirs] += 1
             most = text.most(told[Variant.AS_IS] for told in answers[name].values())
@@ -135,29 +128,35 @@ class Judge:
                 plain = msgspec.structs.replace(asked, measure=Measure.WORD, pod=pod)
                 yield Disagreement(plain, ours, theirs)
 
+    def _word(self, facts: PodFacts, nodes: Iterable[str], measure: Measure) -> Cause:
+        """The classifier's word, or the declared one where the version differs on these nodes."""
+        codes = self.sides.codes(facts)
+        decisive = codes.decisive(name for name in nodes if codes.ours[name] & fit.LABEL)
+        if not decisive:
+            return classify(facts, self.sides.ours.inventory.picture, NOW).cause
+        self._declare(measure, dict.fromkeys(decisive, 1))
+        return decide(Counter(codes.theirs.values()))
+
     def _histogram(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
-        facts, ours, theirs = self._known(asked.pod)
-        yield from self._counts(asked, told, facts, (ours, theirs), text.AFFINITY)
+        facts, codes = self.sides.known(asked.pod)
+        self._count(asked.measure, codes)
+        yield from self._counts(asked, told, facts, codes, text.AFFINITY)
 
     def _nominated(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
         assert asked.stored is not None
-        knowns = (self.ours,) if self.ours is self.theirs else (self.ours, self.theirs)
-        facts = self.ours.facts(asked.stored)
-        for known in knowns:
-            known.inventory.put_pod(facts)
-        codes = (self.ours.codes(facts), self.theirs.codes(facts))
+        facts = self.sides.ours.facts(asked.stored)
+        self.sides.put(facts)
+        codes = self.sides.codes(facts)
+        self._count(asked.measure, codes)
         yield from self._counts(asked, told, facts, codes, text.AFFINITY)
-        for known in knowns:
-            known.inventory.drop_pod(facts.uid)
+        self.sides.drop(facts)
 
     def _bound(self, asked: Asked, told: text.Told) -> Iterator[Disagreement]:
-        facts = self.ours.facts(asked.pod)
-        ours, theirs = self.ours.codes(facts), self.theirs.codes(facts)
+        facts = self.sides.ours.facts(asked.pod)
+        codes = self.sides.codes(facts)
+        theirs = codes.theirs
         self.tally.verdicts[asked.measure] += 1
-        said = classify(facts, self.ours.inventory.picture, NOW).cause
-        if any(ours[name] != code and code & fit.LABEL for name, code in theirs.items()):
-            self._declare(self.difference, asked.measure, 1)
-            said = decide(Counter(theirs.values()))
+        said = self._word(facts, theirs, asked.measure)
         fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
         free = [
             name
@@ -170,29 +169,22 @@ class Judge:
             if said is not Cause.NOT_GPU or asked.node not in free:
                 yield Disagreement(asked, f"{said}; room on {free}", f"bound to {asked.node}")
             assert asked.stored is not None
-            for known in {id(each): each for each in (self.ours, self.theirs)}.values():
-                known.inventory.put_pod(known.facts(asked.stored))
+            self.sides.put(self.sides.ours.facts(asked.stored))
         elif free or (said is Cause.NOT_GPU and not fitting):
             yield Disagreement(asked, f"{said}; room on {free}", asked.text)
         else:
-            yield from self._counts(asked, told, facts, (ours, theirs), text.DEVICES, count=False)
+            yield from self._counts(asked, told, facts, codes, text.DEVICES)
+
+    def _count(self, measure: Measure, codes: Codes) -> None:
+        """Counts one verdict a node."""
+        self.tally.verdicts[measure] += len(codes.ours)
+        self._declare(measure, codes.decisive(codes.ours))
 
     def _counts(
-        self,
-        asked: Asked,
-        told: text.Told,
-        facts: PodFacts,
-        codes: tuple[dict[str, int], dict[str, int]],
-        last: str,
-        *,
-        count: bool = True,
+        self, asked: Asked, told: text.Told, facts: PodFacts, codes: Codes, last: str
     ) -> Iterator[Disagreement]:
         """The counts by reason over all nodes; ``last`` is what nodes say that pass everything."""
-        ours, theirs = codes
-        if count:
-            self.tally.verdicts[asked.measure] += len(ours)
-            differing = sum(ours[name] != theirs[name] for name in ours)
-            self._declare(self.difference, asked.measure, differing)
+        theirs = codes.theirs
         named = named_only(asked.pod)
         expected: Counter[str] = Counter()
         for name, code in theirs.items():
@@ -209,16 +201,6 @@ class Judge:
             agrees = not told.whole and told.reasons == expected
         if not agrees or told.nodes != len(theirs):
             yield Disagreement(asked, text.listing(expected), asked.text)
-
-    def _known(self, pod: dict) -> tuple[PodFacts, dict[str, int], dict[str, int]]:
-        """The facts of an asking pod and the codes of every node, worked out once."""
-        name = pod["metadata"]["name"]
-        if name not in self._codes:
-            facts = self.ours.facts(pod)
-            ours = self.ours.codes(facts)
-            theirs = ours if self.theirs is self.ours else self.theirs.codes(facts)
-            self._codes[name] = facts, ours, theirs
-        return self._codes[name]
 
 
 def judge(record: Record) -> Tally:

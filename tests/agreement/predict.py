@@ -4,7 +4,7 @@ Its order is not ours: cordon, taints, selector, resources. Its texts do not tel
 resource is not offered, is 0 or is used up; and they name the resource.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import fit, objects
@@ -15,21 +15,26 @@ from gpu_triage.core.survey import survey
 from . import text
 from . import vocabulary as words
 from .record import Record
-from .versions import Difference, Version
+from .versions import Difference
 
 ENOUGH = fit.OFFERS | fit.ALLOCATABLE | fit.FREE
 EVERY = fit.LABEL | fit.TOLERATED | ENOUGH
 
 
 class Known:
-    """A record's cluster as our classifier knows it, or as a version is declared to know it."""
+    """A record's cluster as our classifier knows it, or as a version is declared to know it.
 
-    def __init__(self, record: Record, declared: Version | None = None) -> None:
+    Args:
+        record: what was laid.
+        declared: in what the version is known to differ.
+    """
+
+    def __init__(self, record: Record, declared: Collection[Difference] = ()) -> None:
         self.rules = words.RULES
         self.inventory = Inventory(self.rules)
         self.raw = {node["metadata"]["name"]: node for node in record.nodes}
-        self._keeps_zero = declared is not None and declared.keeps_zero_from_dra
-        forgets = declared is not None and declared.forgets_gated_nominations and record.restarted
+        self._keeps_zero = Difference.DRA_ZERO in declared
+        forgets = Difference.GATED_NOMINATION in declared
         for node in record.nodes:
             self.inventory.put_node(node_facts(objects.node(node), self.rules))
         for pod in record.pods:
@@ -128,12 +133,3 @@ def wants_network(pod: dict) -> bool:
     spec = pod["spec"]
     containers = (*spec["containers"], *spec.get("initContainers", ()))
     return any(words.NETWORK in each.get("resources", {}).get("limits", {}) for each in containers)
-
-
-def difference(record: Record, version: Version) -> Difference | None:
-    """The declared difference that can show in a record, if any."""
-    if version.keeps_zero_from_dra and record.classes:
-        return Difference.DRA_ZERO
-    if version.forgets_gated_nominations and record.restarted:
-        return Difference.GATED_NOMINATION
-    return None

@@ -1,5 +1,6 @@
 """What a run says at its end: how many verdicts, how fast, what was declared, what disagreed."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -70,5 +71,6 @@ def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
 
 
 def _why(text: str) -> str:
-    """The server's reason, without the names in front of it."""
-    return text.partition("is invalid: ")[2].partition('","reason"')[0] or text
+    """The server's first reason: what it is about, without names, places and values."""
+    reason = text.partition("is invalid: ")[2].lstrip("[") or text
+    return re.sub(r"\[\d+\]", "[]", reason.split(": ")[0]) + ": " + reason.split(": ")[1]

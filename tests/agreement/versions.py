@@ -29,15 +29,21 @@ class Version(msgspec.Struct, frozen=True):
         """37 of v1.37.2."""
         return int(self.text.split(".")[1])
 
-    @property
-    def forgets_gated_nominations(self) -> bool:
-        """A nomination is recorded when a pod enters the active queue, and gated pods never do."""
-        return self.minor <= 36
+    def differences(self, *, restarted: bool, classes: bool) -> list[Difference]:
+        """The differences that can decide a verdict.
 
-    @property
-    def keeps_zero_from_dra(self) -> bool:
-        """NodeResourcesFit leaves to DRA only what allocatable does not mention."""
-        return self.minor == 34
+        Args:
+            restarted: the scheduler has started anew after everything stood.
+            classes: DeviceClasses serve extended resources.
+        """
+        found = []
+        # A nomination is recorded when a pod enters the active queue, and gated pods never do.
+        if self.minor <= 36 and restarted:
+            found.append(Difference.GATED_NOMINATION)
+        # NodeResourcesFit leaves to DRA only what allocatable does not mention.
+        if self.minor == 34 and classes:
+            found.append(Difference.DRA_ZERO)
+        return found
 
     @property
     def gates(self) -> list[str]:

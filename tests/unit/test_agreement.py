@@ -5,11 +5,15 @@ from collections import Counter
 import pytest
 
 from gpu_triage.core.causes import Cause
+from gpu_triage.core.fit import Step, step
 from tests.agreement import breakages, text
 from tests.agreement.clusters import cluster
 from tests.agreement.mutating import Breakage, broken
 from tests.agreement.narrowing import Variant, conflicts, hidden, named_only, narrow
+from tests.agreement.record import Record
 from tests.agreement.shrinking import Case, shrink
+from tests.agreement.sides import Codes, Sides
+from tests.agreement.versions import Difference, Version
 from tests.agreement.vocabulary import GPU, SMALL_MIG
 from tests.agreement.word import truth, word
 from tests.answers import inventory, words
@@ -184,6 +188,47 @@ def test_what_dra_serves_is_unknown_unless_a_node_is_certain():
     delegated, plain = (truth(told, raw, [GPU], {GPU}) for raw in (BARE, NODE))
     assert word([delegated]) is Cause.UNKNOWN
     assert word([delegated, plain]) is Cause.NOT_GPU
+
+
+@pytest.mark.parametrize(
+    ("version", "restarted", "classes", "differences"),
+    [
+        ("v1.37.2", True, True, []),
+        ("v1.36.3", True, True, [Difference.GATED_NOMINATION]),
+        ("v1.36.3", False, True, []),
+        ("v1.35.4", False, True, []),
+        ("v1.34.4", False, True, [Difference.DRA_ZERO]),
+        ("v1.34.4", True, False, [Difference.GATED_NOMINATION]),
+        ("v1.34.4", True, True, [Difference.GATED_NOMINATION, Difference.DRA_ZERO]),
+    ],
+)
+def test_a_difference_is_declared_only_where_it_can_show(version, restarted, classes, differences):
+    declared = Version(version).differences(restarted=restarted, classes=classes)
+    assert declared == differences
+
+
+def test_a_verdict_is_put_down_to_the_difference_that_decides_it():
+    gates, zero = Difference.GATED_NOMINATION, Difference.DRA_ZERO
+    codes = Codes(
+        ours={"a": 1, "b": 1, "c": 1, "d": 1},
+        theirs={"a": 1, "b": 2, "c": 2, "d": 2},
+        alone={gates: {"a": 1, "b": 2, "c": 1, "d": 1}, zero: {"a": 1, "b": 1, "c": 2, "d": 1}},
+    )
+    assert codes.decisive("a") == {}
+    assert codes.decisive("b") == {gates: 1}
+    assert codes.decisive("c") == {zero: 1}
+    assert codes.decisive("d") == {gates: 1, zero: 1}
+
+
+def test_a_scheduler_that_starts_anew_forgets_gated_nominations_up_to_1_36():
+    held = {"nominatedNodeName": "gpu-a"}
+    gated = pod("held", 8, status=held, schedulingGates=[{"name": "x"}])
+    record = Record("v1.36.3", restarted=True, nodes=[node(gpus=8)], pods=[gated])
+    sides = Sides(record)
+    codes = sides.codes(sides.ours.facts(pod("asks", 1)))
+    assert step(codes.ours["gpu-a"]) is Step.FREE
+    assert step(codes.theirs["gpu-a"]) is Step.FITS
+    assert codes.decisive(codes.ours) == {Difference.GATED_NOMINATION: 1}
 
 
 def test_shrinking_leaves_what_the_disagreement_needs():
