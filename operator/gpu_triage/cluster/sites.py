@@ -5,7 +5,7 @@ so an answer from nothing costs as many evaluations as there are kinds.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from itertools import count
 
 import msgspec
@@ -54,6 +54,7 @@ class Sites:
         self._picture = picture
         self._places: dict[str, int] = {}
         self._sites: list[Site | None] = []
+        self._order: list[str] | None = None
         self._empty: list[int] = []
         self._kinds: dict[Hashable, Kind] = {}
         self._numbers = count()
@@ -69,6 +70,16 @@ class Sites:
         site = self._sites[place]
         assert site is not None  # a place that has a name is taken
         return place, site
+
+    def named(self) -> Iterator[tuple[str, int, Site]]:
+        """Every node with its place, by name."""
+        if self._order is None:
+            self._order = sorted(self._places)
+        for name in self._order:
+            place = self._places[name]
+            site = self._sites[place]
+            if site is not None:
+                yield name, place, site
 
     def all(self) -> list[Move]:
         """Every node, as if it had just come."""
@@ -93,6 +104,7 @@ class Sites:
     def _leave(self, name: str) -> Move:
         place, before = self.at(name)
         del self._places[name]
+        self._order = None
         self._sites[place] = None
         self._empty.append(place)
         self._ages.put(name, math.inf)
@@ -125,6 +137,7 @@ class Sites:
             self._empty.append(len(self._sites))
             self._sites.append(None)
         self._places[name] = self._empty.pop()
+        self._order = None
         return self._places[name]
 
     def _kind(

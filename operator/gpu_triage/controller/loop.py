@@ -18,7 +18,6 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
-from gpu_triage.core.classify import classify
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.writer import Writer
@@ -144,8 +143,7 @@ class Loop:
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             if pod is None or raw is None or not self._verdicts.wants_message(uid, raw):
                 continue
-            verdict = classify(pod, self._inventory.picture, now)
-            self._verdicts.say(uid, message(verdict, now))
+            self._verdicts.say(uid, message(self._engine.verdict(uid), now))
             self._publish(pod)
 
     def _publish(self, pod: PodFacts) -> None:
