@@ -6,7 +6,6 @@ so an answer from nothing costs as many evaluations as there are kinds.
 
 import math
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from itertools import count
 
 import msgspec
 
@@ -19,7 +18,6 @@ from gpu_triage.core.picture import Picture
 class Kind(msgspec.Struct, eq=False):
     """Nodes that no rule tells apart but by their labels and names."""
 
-    number: int
     likeness: Hashable
     example: NodeFacts
     used: Mapping[str, int]
@@ -57,7 +55,6 @@ class Sites:
         self._order: list[str] | None = None
         self._empty: list[int] = []
         self._kinds: dict[Hashable, Kind] = {}
-        self._numbers = count()
         self._ages = Agenda()
 
     def __len__(self) -> int:
@@ -146,7 +143,7 @@ class Sites:
         likeness = (node.likeness, _sorted(used), _sorted(staying), young)
         kind = self._kinds.get(likeness)
         if kind is None:
-            kind = self._kinds[likeness] = Kind(next(self._numbers), likeness, node, used)
+            kind = self._kinds[likeness] = Kind(likeness, node, used)
         kind.nodes += 1
         return kind
 
