@@ -98,7 +98,8 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def no_debounce(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.DEBOUNCE_SECONDS", 0)
+    for pace in ("DEBOUNCE_SECONDS", "SLOW_SECONDS"):
+        monkeypatch.setattr(f"gpu_triage.controller.loop.{pace}", 0)
 
 
 def gated(**rest):
@@ -136,6 +137,54 @@ def test_a_pod_that_is_deleted_while_its_first_word_waits_gets_none():
     scene.after(0)
     scene.take(builders.pod(), kind="DELETED")
     assert scene.after(2) == ([], math.inf)
+
+
+def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    young, old = builders.pod("young"), builders.pod("old", created="2026-01-10T09:00:00Z")
+    scene = Scene(young, old, builders.node(gpus=0))
+    scene.after(0)
+    assert scene.after(2) == (["annotation old"], 0)
+    said = {each.pod.name: each.message != "" for each in scene.verdicts.standing.values()}
+    assert said == {"old": True, "young": False}
+    assert scene.after(0) == (["annotation young"], 600)
+
+
+def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation a"]
+    scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
+    scene.after(0)
+    scene.after(0)
+    told = {each.pod.name: each.message for each in scene.verdicts.standing.values()}
+    assert all("tainted" in message for message in told.values()), told
+
+
+def test_a_placed_pod_does_not_wait_for_the_messages_of_others(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    waiting = [builders.pod(name) for name in "abc"]
+    scene = Scene(*waiting, builders.pod("last", annotations=MARKED), builders.node(gpus=0))
+    scene.after(0)
+    scene.now += 2
+    scene.take(builders.pod("last", annotations=MARKED, node="gpu-a"))
+    assert "removal last" in scene.after(0)[0]
+
+
+def test_what_ends_by_itself_is_looked_at_in_time():
+    label = {"nvidia.com/gpu.present": "true"}
+    young = builders.node(gpus=None, labels=label, created=builders.CREATED)
+    scene = Scene(young, builders.pod())
+    scene.after(0)
+    scene.after(2)
+    wait = scene.after(600)[1]
+    assert wait == 900 - 60 - 602
+    scene.after(wait - 1)
+    (before,) = scene.verdicts.standing.values()
+    scene.after(1)
+    (after,) = scene.verdicts.standing.values()
+    assert (before.detail, after.detail) == ("node-starting", "plugin-missing")
 
 
 def test_a_gated_pod_is_not_annotated_and_an_annotation_that_stands_goes():

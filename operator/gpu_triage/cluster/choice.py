@@ -40,13 +40,14 @@ class Choice:
         """
         looks = self._looks
         looks.extend(bytes(places - len(looks)))
-        left = Counter([(kind, looks[place]) for kind, place in batch.left])
+        left = [(kind, looks[place]) for kind, place in batch.left]
         new = batch.looks(self._selector, self._rules)
         for place, look in zip(batch.places, new, strict=True):
             looks[place] = look
         groups = list(zip(batch.kinds, new, strict=True))
         counts = Counter(groups)
-        counts.subtract(left)
+        for group in left:
+            counts[group] -= 1
         examples = dict(zip(groups, batch.sites, strict=True))
         return [Difference(group, n, examples.get(group)) for group, n in counts.items() if n]
 

@@ -17,6 +17,7 @@ from gpu_triage.core.causes import Detail
 from gpu_triage.core.classify import Raw, at_sight, with_nodes
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.obstacles import end_of_start
+from gpu_triage.core.survey import Verdict
 
 
 class Engine:
@@ -73,6 +74,14 @@ class Engine:
                 self._queues.drop(uid)
         due.update(self._queues.renew(self._census))
         return changes.pods.union([uid for uid in due if self._judge(uid, now)])
+
+    def verdict(self, uid: str) -> Verdict:
+        """The words of a waiting pod and what they rest on, as of the last refresh.
+
+        It costs a look at every node, and holds only until the inventory changes.
+        """
+        pod, raw = self._inventory.pods[uid], self._words[uid]
+        return Verdict(pod, raw.cause, raw.detail, self._queues.survey(pod), raw.unread)
 
     def _take_nodes(self, names: Set[str], now: float) -> set[str]:
         """Takes nodes as they are now; returns pods that are nominated to one that came or went."""

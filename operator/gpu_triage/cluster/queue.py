@@ -4,6 +4,7 @@ Nominated pods go before others of the same scheduler that have no higher priori
 nodes: those are looked at again for each queue, on top of the row that all queues of a shape share.
 """
 
+from collections import Counter
 from collections.abc import Collection
 
 import msgspec
@@ -13,7 +14,9 @@ from gpu_triage.cluster.row import Row, cell
 from gpu_triage.cluster.sites import Sites
 from gpu_triage.core.detail import Finding, finding
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.fit import CODE
 from gpu_triage.core.outlook import Outlook
+from gpu_triage.core.survey import Survey
 from gpu_triage.core.tally import Tally
 
 
@@ -87,6 +90,16 @@ class Queue:
             if differs or before != self._own.get(uid):
                 changed.append(uid)
         return changed
+
+    def survey(self, pod: PodFacts) -> Survey:
+        """A pod of this queue held against every node."""
+        shape, picture = self._outlook.shape, self._outlook.picture
+        codes = self.row.codes(self._sites)
+        codes.update({name: code & CODE for name, code in self._reserved.items()})
+        if pod.nominated in codes:
+            _, site = self._sites.at(pod.nominated)
+            codes[pod.nominated] = cell(Outlook(shape, picture, pod), site) & CODE
+        return Survey(shape, picture, pod, pod, codes, Counter(codes.values()))
 
     def _tally(self) -> Tally:
         if not self._reserved:

@@ -9,6 +9,7 @@ from gpu_triage.cluster.sites import Move, Sites
 from gpu_triage.core.detail import Finding
 from gpu_triage.core.facts import PodFacts, Shape
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.survey import Survey
 
 Line = tuple[Shape, Claimant]
 
@@ -48,6 +49,11 @@ class Queues:
     def told(self, pod: PodFacts) -> Finding:
         """What the nodes say to a pod, as of the last renewal."""
         return self._queues[self._line_of[pod.uid]].told(pod)
+
+    def survey(self, pod: PodFacts) -> Survey | None:
+        """A pod held against every node; None for one that stands in no queue."""
+        line = self._line_of.get(pod.uid)
+        return self._queues[line].survey(pod) if line is not None else None
 
     def take(self, moves: Sequence[Move], nominated: Collection[str]) -> None:
         """Takes nodes as they are now.

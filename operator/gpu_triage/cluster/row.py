@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.choice import Choice, Difference, Group
-from gpu_triage.cluster.sites import Site
+from gpu_triage.cluster.sites import Site, Sites
 from gpu_triage.core.detail import Finding, finding
 from gpu_triage.core.facts import Shape
-from gpu_triage.core.fit import node_code
+from gpu_triage.core.fit import CODE, node_code
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.tally import Tally
@@ -51,6 +51,10 @@ class Row:
     def code(self, place: int, site: Site) -> int:
         """The code and traits of the node in a place."""
         return self._codes[self._choice.group(place, site)]
+
+    def codes(self, sites: Sites) -> dict[str, int]:
+        """The code of every node, without traits, by name."""
+        return {name: self.code(place, site) & CODE for name, place, site in sites.named()}
 
     def found(self, census: Census) -> Finding:
         """What the nodes say to pods in whose way no nomination stands."""

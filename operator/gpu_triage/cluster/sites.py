@@ -5,8 +5,7 @@ so an answer from nothing costs as many evaluations as there are kinds.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from itertools import count
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 import msgspec
 
@@ -19,7 +18,6 @@ from gpu_triage.core.picture import Picture
 class Kind(msgspec.Struct, eq=False):
     """Nodes that no rule tells apart but by their labels and names."""
 
-    number: int
     likeness: Hashable
     example: NodeFacts
     used: Mapping[str, int]
@@ -54,9 +52,9 @@ class Sites:
         self._picture = picture
         self._places: dict[str, int] = {}
         self._sites: list[Site | None] = []
+        self._order: list[str] | None = None
         self._empty: list[int] = []
         self._kinds: dict[Hashable, Kind] = {}
-        self._numbers = count()
         self._ages = Agenda()
 
     def __len__(self) -> int:
@@ -69,6 +67,16 @@ class Sites:
         site = self._sites[place]
         assert site is not None  # a place that has a name is taken
         return place, site
+
+    def named(self) -> Iterator[tuple[str, int, Site]]:
+        """Every node with its place, by name."""
+        if self._order is None:
+            self._order = sorted(self._places)
+        for name in self._order:
+            place = self._places[name]
+            site = self._sites[place]
+            if site is not None:
+                yield name, place, site
 
     def all(self) -> list[Move]:
         """Every node, as if it had just come."""
@@ -93,6 +101,7 @@ class Sites:
     def _leave(self, name: str) -> Move:
         place, before = self.at(name)
         del self._places[name]
+        self._order = None
         self._sites[place] = None
         self._empty.append(place)
         self._ages.put(name, math.inf)
@@ -125,6 +134,7 @@ class Sites:
             self._empty.append(len(self._sites))
             self._sites.append(None)
         self._places[name] = self._empty.pop()
+        self._order = None
         return self._places[name]
 
     def _kind(
@@ -133,7 +143,7 @@ class Sites:
         likeness = (node.likeness, _sorted(used), _sorted(staying), young)
         kind = self._kinds.get(likeness)
         if kind is None:
-            kind = self._kinds[likeness] = Kind(next(self._numbers), likeness, node, used)
+            kind = self._kinds[likeness] = Kind(likeness, node, used)
         kind.nodes += 1
         return kind
 

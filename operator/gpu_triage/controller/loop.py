@@ -18,14 +18,17 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
-from gpu_triage.core.classify import classify
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
 
-DEBOUNCE_SECONDS = 0.2
+DEBOUNCE_SECONDS = 0.05
+SLOW_SECONDS = 0.2
+SHARE = 20
+"""Where changes never end, they are taken in so often that it costs a twentieth of the time, but no
+more often than the first and no less than the second pace."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
 TURN_SECONDS = 0.05
@@ -98,12 +101,20 @@ class Loop:
                 continue
             self._freeze_once()
             if self._changed.is_set() or self._now() >= look_again:
-                # At most half the time is spent here, however fast the changes come.
-                await asyncio.sleep(took if self._unsaid else max(DEBOUNCE_SECONDS, took))
+                await asyncio.sleep(self._pause(took))
                 self._changed.clear()
                 begun = time.monotonic()
                 look_again = self.recompute()
                 took = time.monotonic() - begun
+
+    def _pause(self, took: float) -> float:
+        """How long to wait for further changes, after a recomputation that took so long.
+
+        At most half the time is spent here, however fast the changes come.
+        """
+        if self._unsaid:
+            return took
+        return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
     def recompute(self) -> float:
         """Brings every word up to date, and says for one turn what is to be said of them.
@@ -138,16 +149,16 @@ class Loop:
             self._writer.leave(uid)
 
     def _speak(self, now: float) -> None:
-        begun = time.monotonic()
-        while self._unsaid and time.monotonic() - begun < TURN_SECONDS:
+        ends = time.monotonic() + TURN_SECONDS
+        while self._unsaid:
             uid = next(iter(self._unsaid))
             del self._unsaid[uid]
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-            if pod is None or raw is None or not self._verdicts.wants_message(uid, raw):
-                continue
-            verdict = classify(pod, self._inventory.picture, now)
-            self._verdicts.say(uid, message(verdict, now))
-            self._publish(pod)
+            if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
+                self._verdicts.say(uid, message(self._engine.verdict(uid), now))
+                self._publish(pod)
+                if time.monotonic() >= ends:
+                    break
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):

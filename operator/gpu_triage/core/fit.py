@@ -17,6 +17,8 @@ ALLOCATABLE = 8
 FREE = 16
 DRA = 32
 """At least one of the resources is left to Dynamic Resource Allocation on this node."""
+CODE = LABEL | TOLERATED | OFFERS | ALLOCATABLE | FREE | DRA
+"""All bits that a code can have."""
 
 
 class Step(StrEnum):
