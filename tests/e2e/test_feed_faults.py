@@ -157,7 +157,9 @@ def test_a_continue_token_that_has_lapsed(world, operator, proxy):
         with proxy.answering(410, kind="pods", paged=True, times=1), relist(proxy):
             world.turn()
             world.right(operator)
-        assert proxy.seen("continue=") >= 2
+        paged = [each.rpartition(" ")[2] for each in proxy.requests if "continue=" in each]
+        assert paged[0] == "410"
+        assert "200" in paged
     finally:
         proxy.page_size = None
 
@@ -254,7 +256,8 @@ def test_an_api_server_that_hangs(cluster, world, operator, proxy):
     cluster.apiserver.pause()
     try:
         laboratory.wait_for(
-            "the operator is not ready", lambda: "no sign of life" in operator.get("readyz")[1]
+            "the operator is not ready, for any kind",
+            lambda: operator.get("readyz")[1].count("no sign of life") >= len(KINDS) + 1,
         )
         before = writes(proxy)
         time.sleep(3)
@@ -262,7 +265,7 @@ def test_an_api_server_that_hangs(cluster, world, operator, proxy):
         assert said(operator) == words
         assert operator.get("healthz") == (200, "ok\n")
         ages = [operator.metric(f'gpu_triage_watch_age_seconds{{kind="{each}"}}') for each in KINDS]
-        assert max(ages) > STALE_SECONDS
+        assert min(ages) > STALE_SECONDS
     finally:
         cluster.apiserver.resume()
     world.turn()
