@@ -1,6 +1,7 @@
 """The real scheduler's texts, a situation each: what the reading of its condition is tested on.
 
-python -m tests.e2e.scheduler_texts      prints those of the control plane that is built here
+python -m tests.e2e.scheduler_texts             prints those of the control plane that is built here
+python -m tests.e2e.scheduler_texts 1.36.3      builds and asks another version
 
 Every situation has a node of its own with free GPUs, so that something else keeps its pod.
 """
@@ -151,6 +152,7 @@ def _text(cluster, name):
 
 
 if __name__ == "__main__":
-    with ControlPlane(mode="still") as plane:
+    version = {"version": sys.argv[1]} if len(sys.argv) > 1 else {}
+    with ControlPlane("still", **version) as plane:
         json.dump(record(plane), sys.stdout, indent=2)
         print()
