@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e agreement lint format cluster controlplane demo docs lock clean
+.PHONY: help test unit e2e agreement lint format cluster controlplane demo bench docs lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,6 +42,9 @@ cluster: $(READY) ## a real control plane until Ctrl-C (PROVIDER=kind: in Docker
 
 demo: $(READY) ## see it work: from files at once, then on a real control plane (ONCE=1: ends by itself)
 	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
+
+bench: $(READY) ## what the operator costs on a large cluster, against a stand-in (STOCK=1: kopf as it comes too, 9 GB)
+	$(BIN)/python -m bench.load --growth --no-lean $(if $(STOCK),--stock)
 
 docs: $(READY) ## write the generated pages anew
 	$(BIN)/python docs/generate.py
