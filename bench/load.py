@@ -46,11 +46,11 @@ def main() -> None:
     ]
     sizes = GROWTH if given.growth else given.sizes or (given.pods,)
     if given.growth or given.sizes or len(ways) > 1:
-        rows = [
+        rows = (
             reading(way, pods, min(given.nodes, max(1, pods // PODS_PER_NODE)), given.within)
             for pods in sizes
             for way in ways
-        ]
+        )
         head = ("pods", "nodes", "way", "until read", "CPU", "peak RSS", f"CPU at {RATE} events/s")
         table(head, rows)
 
