@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections import deque
+from collections.abc import Sequence
 
 from aiohttp import web
 
@@ -58,9 +59,8 @@ class StandIn:
         kind, asked = request.match_info["kind"], request.query
         if asked.get("watch") in ("true", "1"):
             return await self.watch(request, kind)
-        numbers: range | list[int] = range(self.fleet.count(kind))
-        if selector := asked.get("fieldSelector"):
-            numbers = [n for n in numbers if self._selected(kind, n, selector)]
+        selector = asked.get("fieldSelector")
+        numbers = self._selected(kind, selector) if selector else range(self.fleet.count(kind))
         start = int(asked.get("continue", "0"))
         end = start + int(asked.get("limit") or len(numbers) or 1)
         more = f',"continue":"{end}"' if end < len(numbers) else ""
@@ -158,13 +158,20 @@ class StandIn:
             except ConnectionError:
                 self._watches[kind].discard(response)
 
-    def _selected(self, kind: str, number: int, selector: str) -> bool:
-        key, _, value = selector.partition("=")
-        if kind != "pods" or key != "spec.nodeName":
-            raise web.HTTPBadRequest(
-                text=f"{selector}: this stand-in selects by spec.nodeName only"
-            )
-        return self.fleet.node_of(number) == value
+    def _selected(self, kind: str, selector: str) -> Sequence[int]:
+        """The numbers of what a selector selects; by spec.nodeName as fast as an index."""
+        numbers: Sequence[int] = range(self.fleet.count(kind))
+        for term in selector.split(","):
+            match term.partition("="):
+                case ("spec.nodeName", _, node):
+                    numbers = self.fleet.pods_on(node)
+                case ("status.phase!", _, "Succeeded" | "Failed"):
+                    pass  # nothing here ever ends
+                case ("status.nominatedNodeName!", _, ""):
+                    numbers = []
+                case _:
+                    raise web.HTTPBadRequest(text=f"{term}: this stand-in does not select by that")
+        return numbers
 
 
 KINDS = {"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}

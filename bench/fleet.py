@@ -32,6 +32,7 @@ class Fleet:
         self.cordoned = False
         self.marks: dict[int, bytes] = {}
         self._versions = {"pods": [1] * pods, "nodes": [1] * nodes}
+        self._on: dict[str, list[int]] | None = None
         self._plain = objects.pod_template(0)
         self._holds = objects.pod_template(1, tolerations=[builders.GPU_TOLERATION])
         self._waits = [
@@ -64,6 +65,14 @@ class Fleet:
             each = (number - self.waiting) // PER_NODE + 1
             return f"node-{(each * GPU_NODES) % self.nodes:05}"
         return f"node-{number % self.nodes:05}"
+
+    def pods_on(self, node: str) -> list[int]:
+        """The pods on a node; those that wait where it is empty."""
+        if self._on is None:
+            self._on = {}
+            for number in range(self.pods):
+                self._on.setdefault(self.node_of(number), []).append(number)
+        return self._on.get(node, [])
 
     def pod_number(self, name: str) -> int:
         """The pod of a name. Raises ValueError."""

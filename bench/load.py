@@ -30,7 +30,8 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=150_000)
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--within", type=float, default=120, help="seconds that a row may take")
-    parser.add_argument("--growth", action="store_true", help="how reading grows with the pods")
+    parser.add_argument("--sizes", type=_sizes, help="pods of each reading: 1000,5000")
+    parser.add_argument("--growth", action="store_true", help="--sizes of 1,000 to 150,000 pods")
     parser.add_argument("--no-lean", action="store_true", help="without the filter as well")
     parser.add_argument("--stock", action="store_true", help="kopf as it comes as well")
     parser.add_argument("--no-figures", action="store_true", help="without the table of figures")
@@ -43,13 +44,13 @@ def main() -> None:
         *(["all pods"] if given.no_lean else []),
         *(["stock kopf"] if given.stock else []),
     ]
-    sizes = GROWTH if given.growth else (given.pods,)
-    if given.growth or given.no_figures or len(ways) > 1:
-        rows = [
+    sizes = GROWTH if given.growth else given.sizes or (given.pods,)
+    if given.growth or given.sizes or len(ways) > 1:
+        rows = (
             reading(way, pods, min(given.nodes, max(1, pods // PODS_PER_NODE)), given.within)
             for pods in sizes
             for way in ways
-        ]
+        )
         head = ("pods", "nodes", "way", "until read", "CPU", "peak RSS", f"CPU at {RATE} events/s")
         table(head, rows)
 
@@ -165,6 +166,10 @@ def machine() -> str:
         f"{len(os.sched_getaffinity(0))} cores of {model}, load {load}; "
         f"Python {platform.python_version()}, {versions}; {time.strftime('%Y-%m-%d')}"
     )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in text.split(","))
 
 
 def table(head, rows) -> None:

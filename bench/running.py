@@ -85,13 +85,13 @@ class Operator(Running):
     """gpu-triage-operator against the stand-in."""
 
     def __init__(self, server: str, folder: Path, **settings: str) -> None:
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(_kubeconfig(server)))
+        path = folder / "kubeconfig"
+        path.write_text(yaml.safe_dump(kubeconfig(server)))
         given = {"http_address": "127.0.0.1:0", "node_starting_seconds": "0", **settings}
         super().__init__(
             "gpu_triage.controller.main",
             environ={
-                "KUBECONFIG": str(kubeconfig),
+                "KUBECONFIG": str(path),
                 **{f"GPU_TRIAGE_{name.upper()}": value for name, value in given.items()},
             },
         )
@@ -138,7 +138,8 @@ def post(url: str) -> None:
         pass
 
 
-def _kubeconfig(server: str) -> dict[str, object]:
+def kubeconfig(server: str) -> dict[str, object]:
+    """What leads to the stand-in."""
     return {
         "current-context": "load",
         "clusters": [{"name": "load", "cluster": {"server": server}}],

@@ -133,7 +133,7 @@ class Live:
         """
         selector = "" if ended else _HOLDING
         try:
-            self._read_every_pod(selector)
+            self._read_every_pod(selector, without_gpus=ended)
         except RefusedError as refusal:
             self._missing(refusal, PODS, "what is free on nodes is not known")
             if namespace is not None:
@@ -173,13 +173,16 @@ class Live:
         except RefusedError as refusal:
             self._missing(refusal, PODS, "what is free on nodes is not known")
 
-    def _read_every_pod(self, selector: str) -> None:
-        self._put_pods(selector)
+    def _read_every_pod(self, selector: str, *, without_gpus: bool = False) -> None:
+        self._put_pods(selector, without_gpus=without_gpus)
         self.read = None
 
-    def _put_pods(self, selector: str) -> None:
+    def _put_pods(self, selector: str, *, without_gpus: bool = False) -> None:
         for pod in self._list(objects.Pod, "api", "v1", "pods", selector=selector):
-            self.inventory.put_pod(self._facts(pod))
+            facts = self._facts(pod)
+            # Most pods of a cluster are of no account: what is kept must not grow with them.
+            if without_gpus or facts.shape.request:
+                self.inventory.put_pod(facts)
 
     def _pods_in(self, namespace: str, selector: str) -> Iterator[PodFacts]:
         parts = ("api", "v1", "namespaces", namespace, "pods")
