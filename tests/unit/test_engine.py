@@ -1,11 +1,16 @@
 """What the engine spares: it evaluates alike nodes once, and tells when it must be asked again."""
 
+import gc
 import math
 
 import pytest
 
 from gpu_triage.cluster.agenda import Agenda
+from gpu_triage.cluster.choice import Choice
 from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.queue import Queue
+from gpu_triage.cluster.row import Row
+from gpu_triage.cluster.sites import Kind
 from gpu_triage.core import objects
 from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.fit import node_code
@@ -14,6 +19,7 @@ from tests.answers import NOW, inventory
 from tests.builders import CREATED, GPU_TAINT, node, pod
 
 RULES = Rules()
+NO_EXECUTE = {"effect": "NoExecute"}
 
 
 @pytest.fixture
@@ -42,6 +48,13 @@ def engine_of(*raws):
     known = inventory(*raws)
     engine = Engine(known)
     return known, engine, engine.refresh(NOW)
+
+
+def words(engine, name="train"):
+    """CAUSE/DETAIL of a pod, as of now."""
+    engine.refresh(NOW)
+    raw = engine.words[f"uid-default-{name}"]
+    return f"{raw.cause}/{raw.detail}"
 
 
 def test_alike_nodes_are_evaluated_once_for_each_shape(evaluations):
@@ -81,6 +94,107 @@ def test_it_tells_of_pods_that_have_changed_are_gone_or_have_other_words():
         "uid-default-c": "exhausted/never-fits",
     }
     assert engine.refresh(NOW) == set()
+
+
+@pytest.mark.parametrize(
+    ("nominated", "word"),
+    [
+        ({"gpus": 2}, "exhausted/reserved"),
+        ({"gpus": 2, "priority": 5}, "exhausted/reserved"),
+        ({"gpus": 2, "priority": -1}, "not-gpu/not-tried"),
+        ({"gpus": 2, "schedulerName": "other"}, "not-gpu/not-tried"),
+        ({"gpus": 1}, "not-gpu/not-tried"),
+    ],
+    ids=["equal", "higher", "lower priority", "another scheduler", "leaves enough"],
+)
+def test_a_nomination_of_another_shape_counts_while_it_stands(nominated, word):
+    known, engine, _ = engine_of(node(gpus=2), pod())
+    there = {"nominatedNodeName": "gpu-a"}
+    assert words(engine) == "not-gpu/not-tried"
+    known.put_pod(pod_facts(objects.pod(pod("first", status=there, **nominated)), RULES))
+    assert words(engine) == word
+    known.put_pod(pod_facts(objects.pod(pod("first", **nominated)), RULES))
+    assert words(engine) == "not-gpu/not-tried"
+
+
+def test_a_nomination_that_was_there_first_counts_for_pods_that_come_later():
+    first = pod("first", 2, status={"nominatedNodeName": "gpu-a"})
+    known, engine, _ = engine_of(node(gpus=2), first)
+    known.put_pod(pod_facts(objects.pod(pod()), RULES))
+    assert words(engine) == "exhausted/reserved"
+
+
+def test_of_alike_nodes_that_start_the_one_that_will_have_the_label_helps():
+    young = {"gpus": None, "created": CREATED}
+    present = {"nvidia.com/gpu.present": "true"}
+    asks = pod(selector={"zone": "a", "nvidia.com/gpu.product": "A100"})
+    known, engine, _ = engine_of(node("n1", labels=present | {"zone": "b"}, **young), asks)
+    assert words(engine) == "label-mismatch/unknown-key"
+    known.put_node(facts(node("n2", labels=present | {"zone": "a"}, **young)))
+    assert words(engine) == "label-mismatch/node-starting"
+
+
+def test_what_is_gone_leaves_nothing_behind():
+    known, engine, _ = engine_of(node(), pod())
+
+    def kept():
+        gc.collect()
+        kinds = (Kind, Row, Queue, Choice)
+        return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+    before = kept()
+    for each in range(1, 9):
+        raw = pod(f"p{each}", each, selector={"zone": str(each)}, priority=each)
+        known.put_pod(pod_facts(objects.pod(raw), RULES))
+        known.put_node(facts(node(gpus=8 + each)))
+        engine.refresh(NOW)
+    assert kept() > before
+    moved = pod("p1", 1, selector={"zone": "1"}, priority=99)
+    known.put_pod(pod_facts(objects.pod(moved), RULES))
+    engine.refresh(NOW)
+    for each in range(1, 9):
+        known.drop_pod(f"uid-default-p{each}")
+    engine.refresh(NOW)
+    assert kept() == before
+
+
+def test_a_pod_waits_for_its_nominated_node_until_that_is_there_and_again_when_it_is_gone():
+    there = {"nominatedNodeName": "cpu-only"}
+    known, engine, _ = engine_of(node(gpus=1), pod("held", node="gpu-a"), pod(status=there))
+    assert words(engine) == "exhausted/scaling-up"
+    known.put_node(facts(node("cpu-only", gpus=None)))
+    assert words(engine) == "exhausted/busy"
+    known.drop_node("cpu-only")
+    assert words(engine) == "exhausted/scaling-up"
+
+
+def test_a_label_that_chooses_no_node_for_the_pod_still_tells_what_is_missing():
+    known, engine, _ = engine_of(node(), pod(selector={"zone": "a"}))
+    assert words(engine) == "label-mismatch/unknown-key"
+    known.put_node(facts(node(labels={"zone": "b"})))
+    assert words(engine) == "label-mismatch/unknown-value"
+    known.put_node(facts(node()))
+    assert words(engine) == "label-mismatch/unknown-key"
+
+
+def test_a_gpu_of_another_name_somewhere_is_known_to_the_whole_cluster():
+    known, engine, _ = engine_of(node("cpu", gpus=None), pod())
+    assert words(engine) == "no-gpu-node/not-advertised"
+    mig = node("mig", gpus=None, resources={"nvidia.com/mig-1g.5gb": "1"}, taints=[GPU_TAINT])
+    known.put_node(facts(mig))
+    assert words(engine) == "no-gpu-node/never-advertised"
+    known.drop_node("mig")
+    assert words(engine) == "no-gpu-node/not-advertised"
+
+
+def test_a_holder_that_is_being_deleted_will_be_gone_when_its_node_is_back():
+    lost = node("lost", gpus=1, taints=[{"key": "node.kubernetes.io/not-ready", **NO_EXECUTE}])
+    holders = [pod("here", node="gpu-a"), pod("there", node="lost")]
+    known, engine, _ = engine_of(node(gpus=1), lost, *holders, pod())
+    assert words(engine) == "exhausted/busy"
+    holders[1]["metadata"]["deletionTimestamp"] = CREATED
+    known.put_pod(pod_facts(objects.pod(holders[1]), RULES))
+    assert words(engine) == "exhausted/nodes-lost"
 
 
 def test_nothing_is_due_where_only_an_event_can_change_a_word():
