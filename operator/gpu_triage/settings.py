@@ -5,15 +5,13 @@ Lists are separated by commas or spaces.
 """
 
 import difflib
-import fnmatch
-import math
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from gpu_triage import setting_values as values
 from gpu_triage.core.rules import Rules
 
 PREFIX = "GPU_TRIAGE_"
@@ -105,19 +103,19 @@ def load(environ: Mapping[str, str]) -> Settings:
         if name.startswith(PREFIX) and not _IGNORED.fullmatch(name)
     }
     problems = []
-    values: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     for name, text in given.items():
         field = name.removeprefix(PREFIX).lower()
         if field not in _READ:
             problems.append(_unknown(name))
         elif text.strip():
             try:
-                values[field] = _READ[field](text.strip())
+                chosen[field] = _READ[field](text.strip())
             except ValueError as error:
                 problems.append(f"{name}={text}: {error}")
     if problems:
         raise SettingsError(problems)
-    return Settings(**values)
+    return Settings(**chosen)
 
 
 # Kubernetes writes variables for every Service into every pod of its namespace: one that is named
@@ -127,92 +125,12 @@ _IGNORED = re.compile(
     rf"{PREFIX}(?:CACHE|(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT"
     r"(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?)?))"
 )
-_NATIVE = ("cpu", "memory", "ephemeral-storage", "storage", "pods", "hugepages-2Mi")
-_DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
-_DNS_NAME = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})+")
-_PATTERN = re.compile(r"[-A-Za-z0-9_./*?\[\]!]+")
-_YES, _NO = ("true", "yes", "1", "on"), ("false", "no", "0", "off")
 
 
 def _unknown(name: str) -> str:
     valid = [PREFIX + field.upper() for field in _READ]
     near = difflib.get_close_matches(name, valid, n=1, cutoff=0)[0]
     return f"{name}: there is no such setting; did you mean {near}?"
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    found = tuple(part for part in re.split(r"[\s,]+", text) if part)
-    for part in found:
-        if not _PATTERN.fullmatch(part):
-            raise ValueError(f"{part!r} is no name or pattern; separate several by commas")
-    if not found:
-        raise ValueError("holds no name; unset it for the default")
-    return found
-
-
-def _resources(text: str) -> tuple[str, ...]:
-    patterns = _listed(text)
-    for pattern in patterns:
-        for native in _NATIVE:
-            if fnmatch.fnmatchcase(native, pattern):
-                raise ValueError(
-                    f"the pattern {pattern} matches {native}, which is no GPU; "
-                    "name a domain, such as nvidia.com/*"
-                )
-        if "/" not in pattern:
-            raise ValueError(
-                f"the pattern {pattern} has no domain; GPUs are named like nvidia.com/gpu"
-            )
-    return patterns
-
-
-def _seconds(lowest: float, highest: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not lowest <= number <= highest:
-            raise ValueError(f"give a number of seconds from {lowest:g} to {highest:g}")
-        return number
-
-    return read
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.lower() not in words:
-            raise ValueError(f"choose one of {', '.join(words)}")
-        return text.lower()
-
-    return read
-
-
-def _switch(text: str) -> bool:
-    if text.lower() not in _YES + _NO:
-        raise ValueError("choose true or false")
-    return text.lower() in _YES
-
-
-def _domain(text: str) -> str:
-    if len(text) > 253 or not _DNS_NAME.fullmatch(text):
-        raise ValueError("is no DNS name in lower case, such as gpu-triage.io")
-    if text.endswith(("kubernetes.io", "k8s.io")):
-        raise ValueError("kubernetes.io and k8s.io are reserved; use a domain of your own")
-    return text
-
-
-def _address(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError("give HOST:PORT, such as 0.0.0.0:8080 or [::]:8080")
-    return text
-
-
-def _paths(text: str) -> str:
-    if not any(Path(part).expanduser().is_file() for part in text.split(":") if part):
-        raise ValueError("there is no such file; give the path of a kubeconfig")
-    return text
 
 
 def _shown(value: object) -> str:
@@ -224,23 +142,23 @@ def _shown(value: object) -> str:
 
 
 _READ: dict[str, Callable[[str], Any]] = {
-    "resources": _resources,
-    "node_labels": _listed,
-    "startup_taints": _listed,
-    "kube_schedulers": _listed,
-    "node_starting_seconds": _seconds(0, 86400),
-    "dra": _one_of("auto", "on", "off"),
-    "annotation_domain": _domain,
-    "lean": _switch,
-    "stale_seconds": _seconds(3, 3600),
-    "publish_gated": _switch,
-    "settle_seconds": _seconds(0, 3600),
-    "fit_seconds": _seconds(0, 3600),
-    "message_refresh_seconds": _seconds(1, 86400),
-    "event_series_seconds": _seconds(60, 3000),
-    "http_address": _address,
-    "log_level": _one_of("debug", "info", "warning", "error"),
-    "log_format": _one_of("text", "json"),
-    "kubeconfig": _paths,
+    "resources": values.resources,
+    "node_labels": values.listed,
+    "startup_taints": values.listed,
+    "kube_schedulers": values.listed,
+    "node_starting_seconds": values.seconds(0, 86400),
+    "dra": values.one_of("auto", "on", "off"),
+    "annotation_domain": values.domain,
+    "lean": values.switch,
+    "stale_seconds": values.seconds(3, 3600),
+    "publish_gated": values.switch,
+    "settle_seconds": values.seconds(0, 3600),
+    "fit_seconds": values.seconds(0, 3600),
+    "message_refresh_seconds": values.seconds(1, 86400),
+    "event_series_seconds": values.seconds(60, 3000),
+    "http_address": values.address,
+    "log_level": values.one_of("debug", "info", "warning", "error"),
+    "log_format": values.one_of("text", "json"),
+    "kubeconfig": values.paths,
     "context": str,
 }
