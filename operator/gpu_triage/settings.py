@@ -36,6 +36,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """DeviceClasses: ``auto`` reads them where it may, ``on`` insists, ``off`` never asks."""
     annotation_domain: str = _DEFAULTS.domain
     """Prefix of the annotation keys, a DNS name. The admission policy must name the same."""
+    old_annotation_domains: tuple[str, ...] = ()
+    """Former prefixes of the annotation keys: what stands under them is removed. The admission
+    policy must name them too."""
     lean: bool = True
     """Whether pods that mention no GPU are dropped unparsed. Off, every pod goes through kopf: the
     operator needs several times the time and memory, and says the same."""
@@ -53,6 +56,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     event_series_seconds: float = 1800
     """How often an Event is renewed while its word stays, in seconds; the API server forgets Events
     an hour after their last change."""
+    writes_per_second: int = 50
+    """How many requests a second may change something, all kinds together."""
+    write_burst: int = 100
+    """How many of them may come at once after a time without any."""
     http_address: str = "0.0.0.0:8080"
     """HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one, which the log names."""
     log_level: str = "info"
@@ -149,6 +156,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "node_starting_seconds": values.seconds(0, 86400),
     "dra": values.one_of("auto", "on", "off"),
     "annotation_domain": values.domain,
+    "old_annotation_domains": values.domains,
     "lean": values.switch,
     "stale_seconds": values.seconds(3, 3600),
     "publish_gated": values.switch,
@@ -156,6 +164,8 @@ _READ: dict[str, Callable[[str], Any]] = {
     "fit_seconds": values.seconds(0, 3600),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
+    "writes_per_second": values.number(1, 500),
+    "write_burst": values.number(1, 1000),
     "http_address": values.address,
     "log_level": values.one_of("debug", "info", "warning", "error"),
     "log_format": values.one_of("text", "json"),

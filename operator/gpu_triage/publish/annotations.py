@@ -4,7 +4,7 @@ By server-side apply on the pod's status: what is left out of the body is remove
 changes nothing, and the pod's spec cannot be reached that way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -44,17 +44,45 @@ def change(
     wanted = values(standing)
     if wanted == there:
         return None
-    metadata: dict[str, object] = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
-    if wanted:
-        metadata["annotations"] = {f"{domain}/{key}": value for key, value in wanted.items()}
+    if standing is None:
+        return removal(pod.namespace, pod.name, pod.uid)
+    return _apply(
+        Kind.ANNOTATION,
+        pod.namespace,
+        pod.name,
+        pod.uid,
+        {f"{domain}/{key}": value for key, value in wanted.items()},
+        says=f"{standing.cause}/{standing.detail}/{standing.since}",
+    )
+
+
+def removal(namespace: str, name: str, uid: str) -> Write:
+    """Takes off a pod whatever this manager has applied, of whichever domain."""
+    return _apply(Kind.REMOVAL, namespace, name, uid, {}, says="")
+
+
+def take_over(namespace: str, name: str, uid: str, keys: Iterable[str]) -> Write:
+    """Makes this manager the only owner of keys that a removal has left standing.
+
+    They were written by somebody else too, as by ``kubectl apply`` of a pod that was copied with
+    its annotations. Another value makes the others lose them; the same one would be shared.
+    """
+    return _apply(Kind.REMOVAL, namespace, name, uid, dict.fromkeys(keys, ""), says="")
+
+
+def _apply(
+    kind: Kind, namespace: str, name: str, uid: str, annotations: dict[str, str], *, says: str
+) -> Write:
+    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
+    if annotations:
+        metadata["annotations"] = annotations
     return Write(
-        Kind.ANNOTATION if wanted else Kind.REMOVAL,
+        kind,
         "PATCH",
-        f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
-        f"?fieldManager={MANAGER}&force=true",
+        f"/api/v1/namespaces/{namespace}/pods/{name}/status?fieldManager={MANAGER}&force=true",
         "application/apply-patch+yaml",
         msgspec.json.encode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}),
-        says=f"{standing.cause}/{standing.detail}/{standing.since}" if standing else "",
+        says=says,
     )
 
 
