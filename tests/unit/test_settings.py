@@ -34,6 +34,10 @@ def test_every_setting_can_be_set():
         "FIT_SECONDS": "60",
         "MESSAGE_REFRESH_SECONDS": "300",
         "EVENT_SERIES_SECONDS": "900",
+        "PUBLISH_HOLDERS": "none",
+        "EVENT_GAP_SECONDS": "60",
+        "EVENT_PODS": "5",
+        "REFRESHES_PER_SECOND": "2",
         "WRITES_PER_SECOND": "20",
         "WRITE_BURST": "40",
         "HTTP_ADDRESS": "[::]:9090",
@@ -52,7 +56,7 @@ def test_every_setting_can_be_set():
     assert settings.banner().startswith(
         "resources=amd.com/gpu,nvidia.com/mig-* node_labels=amd.com/gpu.*"
     )
-    assert "publish_gated=true settle_seconds=0.5" in settings.banner()
+    assert "publish_gated=true publish_holders=none settle_seconds=0.5" in settings.banner()
 
 
 def test_an_empty_value_is_the_default():

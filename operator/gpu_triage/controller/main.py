@@ -125,8 +125,8 @@ class Operator:
             self._transport.send,
             time.time,
             counters,
-            domain=settings.annotation_domain,
-            event_period=settings.event_series_seconds,
+            settings.terms,
+            clock=time.monotonic,
         )
         changed = asyncio.Event()
         self._intake = Intake(inventory, rules, self._feeds, changed.set)

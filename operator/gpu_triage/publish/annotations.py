@@ -1,16 +1,15 @@
-"""The four annotations on a pod: what should stand there against what does, and the write to make.
+"""The four annotations on a pod: what should stand there, and the writes that make it so.
 
 By server-side apply on the pod's status: what is left out of the body is removed, a repeated apply
 changes nothing, and the pod's spec cannot be reached that way.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.write import Kind, Write
 
 MANAGER = "gpu-triage"
@@ -29,31 +28,31 @@ def values(standing: Standing | None) -> dict[str, str]:
     }
 
 
-def change(
-    pod: PodFacts, there: Mapping[str, str], standing: Standing | None, domain: str
-) -> Write | None:
-    """The write that makes a pod say what it should; None where it says so already.
+def publish(standing: Standing, domain: str, left: Iterable[str] = ()) -> Write:
+    """The write that makes a pod say its word, and nothing else of ours.
+
+    The pod's uid is its precondition: another pod that was made under the same name is refused.
 
     Args:
-        pod: whose name and uid the write is for. The uid is its precondition: another pod that was
-            made under the same name is refused.
-        there: what stands on the pod, without the domain.
-        standing: what should; None for nothing.
+        standing: the word, with its pod.
         domain: prefix of the keys.
+        left: keys of ours to take over on the way; see ``take_over``.
     """
-    wanted = values(standing)
-    if wanted == there:
-        return None
-    if standing is None:
-        return removal(pod.namespace, pod.name, pod.uid)
+    pod = standing.pod
+    marks = {f"{domain}/{key}": value for key, value in values(standing).items()}
     return _apply(
         Kind.ANNOTATION,
         pod.namespace,
         pod.name,
         pod.uid,
-        {f"{domain}/{key}": value for key, value in wanted.items()},
-        says=f"{standing.cause}/{standing.detail}/{standing.since}",
+        {**dict.fromkeys(left, ""), **marks},
+        says=spell(standing),
     )
+
+
+def spell(standing: Standing | None) -> str:
+    """What a write about a word says, apart from numbers."""
+    return f"{standing.cause}/{standing.detail}/{standing.since}" if standing is not None else ""
 
 
 def removal(namespace: str, name: str, uid: str) -> Write:
