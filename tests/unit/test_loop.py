@@ -13,6 +13,7 @@ from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.counters import Counters
+from gpu_triage.publish.terms import Terms
 from gpu_triage.publish.write import Answer
 from gpu_triage.publish.writer import Writer
 from tests import builders
@@ -37,9 +38,8 @@ class Scene:
         self.feeds = {
             kind: Feed(kind, "", "v1", clock=lambda: self.now) for kind in ("pods", "nodes")
         }
-        self.writer = Writer(
-            self.send, lambda: self.now, Counters(), domain="gpu-triage.io", event_period=1800
-        )
+        terms = Terms(domain="gpu-triage.io")
+        self.writer = Writer(self.send, lambda: self.now, Counters(), terms)
         self.verdicts = Verdicts(Pace())
         self.loop = Loop(
             self.inventory,

@@ -7,7 +7,8 @@ import pytest
 from gpu_triage.cluster.verdicts import Pace, Verdicts
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
-from gpu_triage.core.explain import message
+from gpu_triage.core.explain import explain
+from gpu_triage.core.message import Message
 from gpu_triage.publish.annotations import time_of
 from tests import builders
 from tests.answers import NOW, ask
@@ -63,7 +64,7 @@ def judge(verdicts, verdict, now):
     words = Raw(verdict.cause, verdict.detail)
     again = verdicts.judge(verdict.pod, words, now)
     if verdicts.wants_message(verdict.pod.uid, words):
-        verdicts.say(verdict.pod.uid, message(verdict, now))
+        verdicts.say(verdict.pod.uid, explain(verdict, now))
     return again
 
 
@@ -221,7 +222,7 @@ def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would
     assert verdicts.of(pod.uid).message == ""
     assert not verdicts.wants_message(pod.uid, zero)
     assert verdicts.wants_message(pod.uid, taint)
-    verdicts.say(pod.uid, "why")
+    verdicts.say(pod.uid, Message("why"))
     assert not verdicts.wants_message(pod.uid, taint)
     verdicts.judge(pod, taint, NOW + 600)
     assert verdicts.of(pod.uid).message == "why"

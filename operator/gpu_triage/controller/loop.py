@@ -18,7 +18,7 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
-from gpu_triage.core.explain import message
+from gpu_triage.core.explain import explain
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.writer import Writer
 
@@ -155,7 +155,7 @@ class Loop:
             del self._unsaid[uid]
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
-                self._verdicts.say(uid, message(self._engine.verdict(uid), now))
+                self._verdicts.say(uid, explain(self._engine.verdict(uid), now))
                 self._publish(pod)
                 if time.monotonic() >= ends:
                     break

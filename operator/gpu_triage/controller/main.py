@@ -1,9 +1,10 @@
 """The operator's process: settings, start, stop, and what its exit code says.
 
-0: told to stop. 1: a part of it has died. 2: settings that cannot be used. 3: no way to the
-cluster.
+0: told to stop, or cleaned up. 1: a part of it has died, or something could not be cleaned up.
+2: arguments or settings that cannot be used. 3: no way to the cluster.
 """
 
+import argparse
 import asyncio
 import contextlib
 import gc
@@ -12,13 +13,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Pace, Verdicts
 from gpu_triage.controller import discovery, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
+from gpu_triage.controller.cleanup import Cleanup, CleanupError
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
@@ -34,15 +36,17 @@ from gpu_triage.settings import Settings, SettingsError, load
 log = logging.getLogger("gpu_triage")
 
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
+NOT_CLEAN = 1
 
 
 def main() -> None:
     """Runs until told to stop."""
-    sys.exit(run(os.environ))
+    sys.exit(run(os.environ, sys.argv[1:]))
 
 
-def run(environ: Mapping[str, str]) -> int:
+def run(environ: Mapping[str, str], arguments: Sequence[str] = ()) -> int:
     """Runs with the settings of an environment; returns the exit code."""
+    given = _parser().parse_args(arguments)
     try:
         settings = load(environ)
     except SettingsError as error:
@@ -53,10 +57,47 @@ def run(environ: Mapping[str, str]) -> int:
     try:
         access = find(environ, kubeconfig=settings.kubeconfig, context=settings.context)
         log.info("Started version=%s server=%s %s", __version__, access.server, settings.banner())
+        if given.cleanup:
+            return asyncio.run(_clean_up(settings, access))
         return asyncio.run(Operator(settings, access).run())
     except AccessError as error:
         log.error("Found no way to the cluster: %s", error)
         return NO_CLUSTER
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpu-triage-operator",
+        description="Says on each pod that waits for GPUs why it waits. "
+        "All settings are environment variables: GPU_TRIAGE_*.",
+    )
+    parser.add_argument(
+        "--cleanup",
+        action="store_true",
+        help="take the operator's annotations off every pod of the cluster, and end; "
+        "for when the operator itself is gone",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser
+
+
+async def _clean_up(settings: Settings, access: Access) -> int:
+    transport = _transport(access)
+    domains = (settings.annotation_domain, *settings.old_annotation_domains)
+    try:
+        await Cleanup(
+            transport, domains, rate=settings.writes_per_second, burst=settings.write_burst
+        ).run()
+    except CleanupError as error:
+        log.error("Could not clean up: %s", error)
+        return NOT_CLEAN
+    finally:
+        await transport.close()
+    return 0
+
+
+def _transport(access: Access) -> Transport:
+    return Transport(access, f"gpu-triage/{__version__}")
 
 
 def _set_up_process(settings: Settings) -> None:
@@ -76,7 +117,7 @@ class Operator:
         self._settings = settings
         self._access = access
         self._feeds: dict[str, Feed] = {}
-        self._transport = Transport(access, f"gpu-triage/{__version__}")
+        self._transport = _transport(access)
         inventory = Inventory(rules)
         pace = Pace(settings.settle_seconds, settings.fit_seconds, settings.message_refresh_seconds)
         verdicts = Verdicts(pace)
@@ -84,8 +125,8 @@ class Operator:
             self._transport.send,
             time.time,
             counters,
-            domain=settings.annotation_domain,
-            event_period=settings.event_series_seconds,
+            settings.terms,
+            clock=time.monotonic,
         )
         changed = asyncio.Event()
         self._intake = Intake(inventory, rules, self._feeds, changed.set)

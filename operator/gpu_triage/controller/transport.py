@@ -53,18 +53,24 @@ class Transport:
             UnreachableError: no answer came.
             AccessError: the server's certificate is not the one that was told.
         """
+        status, body = await self.read(path)
+        try:
+            return status, json.loads(body or b"null")
+        except json.JSONDecodeError:
+            return status, None
+
+    async def read(self, path: str) -> tuple[int, bytes]:
+        """The status and body of an answer; raises as ``get`` does."""
         try:
             async with self._open().get(
                 self._access.server + path, timeout=OWN_TIMEOUT, middlewares=(self._sign,)
             ) as response:
-                return response.status, json.loads(await response.read() or b"null")
+                return response.status, await response.read()
         except aiohttp.ClientConnectorCertificateError as error:
             raise AccessError(
                 f"{self._access.source}: {self._access.server} shows another certificate "
                 f"({error.certificate_error}); give the certificate authority that signed it"
             ) from None
-        except json.JSONDecodeError:
-            return response.status, None
         except (aiohttp.ClientError, OSError) as error:
             raise UnreachableError(_text(error)) from None
 
@@ -88,7 +94,7 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise UnreachableError(_text(error)) from None
         if response.status < 400:
-            return Answer(response.status)
+            return Answer(response.status, annotations=_annotations(body))
         return _refusal(response.status, response.headers.get("Retry-After", ""), body)
 
     async def close(self) -> None:
@@ -195,6 +201,24 @@ def _listen(response: aiohttp.ClientResponse, feed: Feed, watch: bool, token: st
 
     assert isinstance(response, Response)  # the session makes no others
     response.reader = read
+
+
+class _Metadata(msgspec.Struct):
+    annotations: dict[str, str] = {}
+
+
+class _Written(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_written = msgspec.json.Decoder(_Written)
+
+
+def _annotations(body: bytes) -> dict[str, str]:
+    try:
+        return _written.decode(body).metadata.annotations
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _refusal(status: int, retry_after: str, body: bytes) -> Answer:
