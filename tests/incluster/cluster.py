@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.controlplane.components import Layout
 
 NODE = "gpu-node"
-NEEDED_HERE = (*NEEDED["alive"], "kubelet", "kube-proxy")
+NEEDED_HERE = (*NEEDED["alive"], "kubelet", "kube-proxy", "helm")
 _NODE_SECONDS = 90.0
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from tests.chart.helm import CHART, Helm, HelmError
 from tests.controlplane import ControlPlaneError
 from tests.e2e import laboratory
 
@@ -20,7 +16,6 @@ from .images import OPERATOR
 if TYPE_CHECKING:
     from .cluster import NodeCluster
 
-CHART = Path(__file__).parents[2] / "deploy" / "helm"
 NAME = "gpu-triage"
 NAMESPACE = "gpu-triage-system"
 
@@ -36,6 +31,7 @@ class Release:
             settings: Values under `settings`.
         """
         self.cluster = cluster
+        self._helm = Helm(cluster.directory, cluster.kubeconfig)
         repository, _, tag = OPERATOR.rpartition(":")
         self.values: dict[str, Any] = {
             "image": {"repository": repository, "tag": tag},
@@ -54,12 +50,12 @@ class Release:
 
     def install(self) -> str:
         """Install it and wait until it is ready; return what Helm says."""
-        return self.helm("install", NAME, str(CHART), "--values=-", "--wait", "--timeout=180s")
+        return self.helm("install", NAME, str(CHART), "--wait", "--timeout=180s")
 
     def upgrade(self, **settings: object) -> str:
         """Change settings and wait until that is done; return what Helm says."""
         self.values["settings"] = {**self.values["settings"], **settings}
-        return self.helm("upgrade", NAME, str(CHART), "--values=-", "--wait", "--timeout=180s")
+        return self.helm("upgrade", NAME, str(CHART), "--wait", "--timeout=180s")
 
     def uninstall(self) -> str:
         """Remove it and wait until that is done; return what Helm says."""
@@ -69,23 +65,14 @@ class Release:
         """Run helm in the release's namespace and return its output.
 
         Raises:
-            ControlPlaneError: It failed.
+            ControlPlaneError: It failed; the message shows the namespace.
         """
-        own = self.cluster.directory / "helm"
-        folders = {f"HELM_{kind}_HOME": str(own / kind) for kind in ("CACHE", "CONFIG", "DATA")}
-        done = subprocess.run(
-            [str(self.cluster.binaries["helm"]), *arguments, f"--namespace={NAMESPACE}"],
-            env={**os.environ, **folders, "KUBECONFIG": str(self.cluster.kubeconfig)},
-            input=yaml.safe_dump(self.values),
-            capture_output=True,
-            check=False,
-            text=True,
-        )
-        if done.returncode:
-            raise ControlPlaneError(
-                f"`helm {' '.join(arguments)}` failed: {done.stderr.strip()}\n{self.state()}"
-            )
-        return done.stdout
+        values = None if arguments[0] == "uninstall" else self.values
+        try:
+            return self._helm.run(*arguments, f"--namespace={NAMESPACE}", values=values)
+        except HelmError as error:
+            command = " ".join(arguments)
+            raise ControlPlaneError(f"`helm {command}`: {error}\n{self.state()}") from None
 
     def pod(self) -> dict[str, Any]:
         """Return the operator's pod.
