@@ -25,7 +25,7 @@ from tests.incluster.release import NAME, NAMESPACE, Release
 from examples.demo import BIN, FAINT, PLAIN, gpu_triage, kubectl, say, step
 
 TEAM = "team-a"
-SECONDS = 90.0
+SECONDS = 120.0
 
 
 def main() -> int:

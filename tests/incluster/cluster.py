@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NODE = "gpu-node"
 NEEDED_HERE = (*NEEDED["alive"], "kubelet", "kube-proxy", "helm")
-_NODE_SECONDS = 90.0
+_NODE_SECONDS = 240.0
 
 
 class NodeCluster(ControlPlane):
@@ -100,7 +100,6 @@ class NodeCluster(ControlPlane):
         self.kube_proxy = self._node(
             "kube-proxy", components.kube_proxy(self.binaries["kube-proxy"], layout, NODE)
         )
-        self._let_kube_proxy_look()
         self._wait(self._node_is_ready, "the node is Ready", _NODE_SECONDS)
 
     def _spawn(self, layout: Layout, name: str, arguments: list[str]) -> Process:
@@ -125,14 +124,6 @@ class NodeCluster(ControlPlane):
         process = Process(name, self._world.enter(argv), self.directory / f"{name}.log")
         process.start()
         return process
-
-    def _let_kube_proxy_look(self) -> None:
-        """Give kube-proxy the role that Kubernetes has for it."""
-        binding = "system:node-proxier"
-        self.kubectl(
-            *("create", "clusterrolebinding", binding),
-            *(f"--clusterrole={binding}", "--user=system:kube-proxy"),
-        )
 
     def _node_is_ready(self) -> bool:
         status = self.get(f"/api/v1/nodes/{NODE}")["status"]

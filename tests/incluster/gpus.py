@@ -40,7 +40,7 @@ def devices(cluster: NodeCluster) -> tuple[str | None, str | None]:
 def start_device_plugin(cluster: NodeCluster) -> None:
     """Install the device plugin and wait until the node offers its devices."""
     cluster.kubectl("apply", "-f", str(DEVICE_PLUGIN))
-    laboratory.wait_for("two devices", lambda: devices(cluster) == ("2", "2"), 90)
+    laboratory.wait_for("two devices", lambda: devices(cluster) == ("2", "2"), 120)
 
 
 def stop_device_plugin(cluster: NodeCluster) -> None:

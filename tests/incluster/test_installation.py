@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORDS = {
     name: word for name, word in laboratory.LAB_WORDS.items() if word not in ("ok", "no-request")
 }
-SECONDS = 60.0
+SECONDS = 120.0
 """How long a step may take; on a quiet machine it takes two."""
 CROWD = 200
 DOMAIN = "gpu-triage.io/"
