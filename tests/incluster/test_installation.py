@@ -95,8 +95,7 @@ def test_it_becomes_ready_where_only_restricted_pods_may_run(
     cluster: NodeCluster, release: Release
 ) -> None:
     refused = cluster.kubectl(
-        *("run", "trial", f"--image={IDLE}", "--privileged", f"--namespace={NAMESPACE}"),
-        "--dry-run=server",
+        *("run", "trial", f"--image={IDLE}", f"--namespace={NAMESPACE}", "--dry-run=server"),
         check=False,
     )
     assert 'violates PodSecurity "restricted' in refused
@@ -124,46 +123,48 @@ def test_the_lab_gets_its_words(cluster: NodeCluster, release: Release) -> None:
 def test_the_words_follow_the_devices_of_a_real_node(
     cluster: NodeCluster, release: Release, namespace: str
 ) -> None:
-    def says(word: str) -> dict[str, str]:
-        return wait_for_word(cluster, namespace, "second", word, SECONDS)
+    def says(name: str, word: str) -> None:
+        wait_for_word(cluster, namespace, name, word, SECONDS)
 
-    laboratory.apply(cluster, pod(namespace, "second", 2))
-    says("no-gpu-node")
-    laboratory.apply(cluster, pod(namespace, "first", 1))
-    wait_for_word(cluster, namespace, "first", "no-gpu-node", SECONDS)
-    cluster.kubectl("delete", "pod", "second", "-n", namespace, "--wait")
+    def runs(name: str) -> None:
+        laboratory.wait_for(
+            f"{name} runs", lambda: laboratory.placed(cluster, namespace, name) == NODE, SECONDS
+        )
+        wait_until_bare(cluster, namespace, name)
 
+    laboratory.apply(cluster, pod(namespace, "train", 2))
+    says("train", "no-gpu-node")
+    assert devices(cluster) == (None, None)
     start_device_plugin(cluster)
-    laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "first"), SECONDS)
-    wait_until_bare(cluster, namespace, "first")
-    laboratory.apply(cluster, pod(namespace, "second", 2))
-    says("exhausted/busy")
+    runs("train")
+    laboratory.apply(cluster, pod(namespace, "notebook", 2))
+    says("notebook", "exhausted/busy")
 
     set_sick(cluster, 1)
-    says("exhausted/unhealthy-devices")
+    cluster.kubectl("delete", "pod", "train", "-n", namespace, "--wait")
+    says("notebook", "exhausted/unhealthy-devices")
     assert devices(cluster) == ("2", "1")
     set_sick(cluster, 2)
-    says("allocatable-zero/all-unhealthy")
+    says("notebook", "allocatable-zero/all-unhealthy")
     assert devices(cluster) == ("2", "0")
     set_sick(cluster, 0)
-    says("exhausted/busy")
+    runs("notebook")
 
+    laboratory.apply(cluster, pod(namespace, "next", 1))
+    says("next", "exhausted/busy")
     # The kubelet cannot tell a plugin that has gone from one that is being replaced.
     stop_device_plugin(cluster)
-    says("allocatable-zero/all-unhealthy")
+    says("next", "allocatable-zero/all-unhealthy")
     assert devices(cluster) == ("2", "0")
     assert cluster.kubelet is not None
     cluster.kubelet.restart()
-    says("allocatable-zero/plugin-gone")
+    says("next", "allocatable-zero/plugin-gone")
     assert devices(cluster) == ("0", "0")
-    assert laboratory.placed(cluster, namespace, "first") == NODE
-
+    assert laboratory.placed(cluster, namespace, "notebook") == NODE
     start_device_plugin(cluster)
-    says("exhausted/busy")
-    cluster.kubelet.restart()
-    cluster.kubectl("delete", "pod", "first", "-n", namespace, "--wait")
-    laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "second"), SECONDS)
-    wait_until_bare(cluster, namespace, "second")
+    says("next", "exhausted/busy")
+    cluster.kubectl("delete", "pod", "notebook", "-n", namespace, "--wait")
+    runs("next")
 
 
 def test_an_upgrade_changes_a_setting_and_nothing_else(
