@@ -16,7 +16,8 @@ from collections.abc import Mapping
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller import discovery, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
 from gpu_triage.controller.feed import Feed
@@ -78,8 +79,7 @@ class Operator:
         self._feeds: dict[str, Feed] = {}
         self._transport = Transport(access, f"gpu-triage/{__version__}")
         inventory = Inventory(rules)
-        pace = Pace(settings.settle_seconds, settings.fit_seconds, settings.message_refresh_seconds)
-        verdicts = Verdicts(pace)
+        verdicts = Verdicts(_pace(settings))
         self._writer = Writer(
             self._transport.send,
             time.time,
@@ -199,6 +199,18 @@ class Operator:
             stale_seconds=self._settings.stale_seconds,
             clock=time.monotonic,
         )
+
+
+def _pace(settings: Settings) -> Pace:
+    grows = settings.autoscaling_settle_seconds if settings.autoscaling else 0.0
+    return Pace(
+        settle=settings.settle_seconds,
+        scalable=max(settings.settle_seconds, grows),
+        fit=settings.fit_seconds,
+        restless=settings.restless_seconds,
+        quiet=settings.quiet_seconds,
+        refresh=settings.message_refresh_seconds,
+    )
 
 
 if __name__ == "__main__":
