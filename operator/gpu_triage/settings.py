@@ -54,6 +54,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     autoscaling_settle_seconds: float = 30
     """With ``autoscaling``: how long a pod waits before its first word is published where a new
     node may be on its way, in seconds. Autoscalers look about every 10 s."""
+    read_events: bool = False
+    """Whether Events are read for what an autoscaler says of pods that wait. It needs the right to
+    list and watch events in the core group, of all namespaces."""
+    scaling_up_seconds: float = _DEFAULTS.scaling_up_seconds
+    """How long a pod counts as taken on by an autoscaler after that said so, in seconds."""
     restless_seconds: float = 60
     """How long a word or detail must last before it is published of a pod that has changed three
     times in ``quiet_seconds``, in seconds."""
@@ -86,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             kube_schedulers=self.kube_schedulers,
             autoscaling=self.autoscaling,
             domain=self.annotation_domain,
+            scaling_up_seconds=self.scaling_up_seconds,
             node_starting_seconds=self.node_starting_seconds,
         )
 
@@ -168,6 +174,8 @@ _READ: dict[str, Callable[[str], Any]] = {
     "fit_seconds": values.seconds(0, 3600),
     "autoscaling": values.switch,
     "autoscaling_settle_seconds": values.seconds(0, 3600),
+    "read_events": values.switch,
+    "scaling_up_seconds": values.seconds(0, 86400),
     "restless_seconds": values.seconds(0, 3600),
     "quiet_seconds": values.seconds(1, 86400),
     "message_refresh_seconds": values.seconds(1, 86400),

@@ -33,6 +33,8 @@ def test_every_setting_can_be_set():
         "FIT_SECONDS": "60",
         "AUTOSCALING": "on",
         "AUTOSCALING_SETTLE_SECONDS": "45",
+        "READ_EVENTS": "yes",
+        "SCALING_UP_SECONDS": "600",
         "RESTLESS_SECONDS": "90",
         "QUIET_SECONDS": "300",
         "MESSAGE_REFRESH_SECONDS": "300",
