@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import json
 import math
+from datetime import UTC, datetime
 
 import pytest
 
@@ -35,6 +37,8 @@ class Scene:
         self.set_by = 0
         """By how many seconds the day has been set forth, or back."""
         self.sent = []
+        self.events = []
+        """Of each that was made: the second, its type and its reason."""
         self.changed = asyncio.Event()
         self.inventory = Inventory(Rules())
         self.feeds = {
@@ -60,6 +64,9 @@ class Scene:
     async def send(self, write):
         if write.method == "PATCH":
             self.sent.append(f"{write.kind} {write.path.split('/')[6]}")
+        else:
+            made = json.loads(write.body)
+            self.events.append((self.now - NOW, made["type"], made["reason"]))
         return Answer(200)
 
     def take(self, *raws, kind="MODIFIED"):
@@ -223,6 +230,17 @@ def test_a_word_that_does_not_last_is_not_written():
         assert scene.after(0.5)[0] == []
         scene.take(builders.node(gpus=0))
         assert scene.after(0.5)[0] == []
+
+
+def test_a_node_that_stays_broken_makes_one_warning_after_fifteen_minutes():
+    label = {"nvidia.com/gpu.present": "true"}
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    made = datetime.fromtimestamp(NOW, UTC).isoformat()
+    broken = builders.node(gpus=None, labels=label, taints=[not_ready], created=made)
+    scene = Scene(broken, builders.pod())
+    while scene.now < NOW + 1700:
+        scene.after(1)
+    assert scene.events == [(3, "Normal", "GPUTaint"), (902, "Warning", "GPUTaint")]
 
 
 def test_a_gated_pod_is_not_annotated_and_an_annotation_that_stands_goes():
