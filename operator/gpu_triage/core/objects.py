@@ -233,21 +233,23 @@ class ObjectError(ValueError):
 
 
 def pod(raw: Any) -> Pod:
-    """A pod from parsed JSON or YAML. Raises ObjectError."""
+    """A pod from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Pod)
 
 
 def node(raw: Any) -> Node:
-    """A node from parsed JSON or YAML. Raises ObjectError."""
+    """A node from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Node)
 
 
 def device_class(raw: Any) -> DeviceClass:
-    """A DeviceClass from parsed JSON or YAML. Raises ObjectError."""
+    """A DeviceClass from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, DeviceClass)
 
 
 def _convert(raw: Any, kind: type[T]) -> T:
+    if isinstance(raw, kind):
+        return raw
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
