@@ -19,10 +19,12 @@ class Scene:
     def __init__(self):
         self.changes = 0
         self.inventory = Inventory(Rules())
+        self.free = asyncio.Event()
+        self.free.set()
         self.feeds = {
             kind: Feed(kind, "", "v1", clock=float) for kind in ("pods", "nodes", "deviceclasses")
         }
-        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed)
+        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed, self.free)
 
     def changed(self):
         self.changes += 1

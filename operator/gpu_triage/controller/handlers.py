@@ -4,6 +4,7 @@ Low-level handlers only: all others of kopf's leave annotations or finalizers on
 belong to somebody else.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class Intake:
         rules: Rules,
         feeds: Mapping[str, "Feed"],
         changed: Callable[[], None],
+        free: asyncio.Event,
     ) -> None:
         """Takes nothing yet.
 
@@ -41,26 +43,35 @@ class Intake:
             rules: what counts as a GPU.
             feeds: the watched kinds, by their plural.
             changed: called when the answers may be other ones now.
+            free: set while the picture may be changed.
         """
         self.feeds = feeds
         self._inventory = inventory
         self._rules = rules
         self._changed = changed
+        self._free = free
         self._named: dict[str, dict[str, str]] = {NODES: {}, DEVICE_CLASSES: {}}
         """The uid that a name stands for: a node may be made anew before its end is told."""
         self._broken: set[str] = set()
 
     async def pod(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a pod."""
+        await self._may_change()
         self._take(PODS, event)
 
     async def node(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a node."""
+        await self._may_change()
         self._take(NODES, event)
 
     async def device_class(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a DeviceClass."""
+        await self._may_change()
         self._take(DEVICE_CLASSES, event)
+
+    async def _may_change(self) -> None:
+        while not self._free.is_set():
+            await self._free.wait()
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw, feed = event["object"], self.feeds[kind]
