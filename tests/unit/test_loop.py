@@ -231,6 +231,18 @@ def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(mon
     assert all("tainted" in message for message in told.values()), told
 
 
+def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(monkeypatch):
+    scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+    scene.after(0)
+    scene.now += 2
+    scene.loop.recompute()  # both messages are there, and nothing has been written
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
+    assert scene.after(0)[0] == ["annotation a"]  # b has a new word, and no message yet
+    assert scene.verdicts.of("uid-default-b").cause == "taint"
+    assert scene.after(0)[0] == ["annotation b"]
+
+
 def test_a_placed_pod_does_not_wait_for_the_messages_of_others(monkeypatch):
     monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
     waiting = [builders.pod(name) for name in "abc"]

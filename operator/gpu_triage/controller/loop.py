@@ -196,8 +196,6 @@ class Loop:
         standing = self._verdicts.of(pod.uid)
         if standing is not None and standing.cause is Cause.GATED and not self._publish_gated:
             standing = None
-        if standing is not None and not standing.message:
-            return  # what stands on the pod stays until there is something to say
         self._writer.want(pod, standing)
 
     def _mark_unread(self) -> bool:
