@@ -7,10 +7,11 @@ import msgspec
 import pytest
 import yaml
 
-from gpu_triage.controller.sieve import BUNDLE, GONE_LINE, REMEMBERED_ENDS, Sieve, lean, tokens
+from gpu_triage.controller.sieve import BUNDLE, GONE_LINE, REMEMBERED_ENDS, Sieve, lean
 from gpu_triage.controller.slim import Slim
 from gpu_triage.core import objects
 from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.mention import tokens
 from gpu_triage.core.rules import Rules
 from tests import builders
 

@@ -8,7 +8,6 @@ that changes nothing that is read, such as a node's sign of life, is dropped too
 objects of a page go through kopf as one: each alone would cost more than all that is done with it.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned, written
 from gpu_triage.core.causes import PODS
+from gpu_triage.core.mention import mentions, tokens
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'
@@ -25,8 +25,6 @@ REMEMBERED_ENDS = 1000
 
 BUNDLE = "gpu-triage/bundle"
 """The key in what kopf takes for one object, under which the slim objects of a page are."""
-
-_WILD = re.compile(r"\[!?\]?[^\]]*\]|[*?\[]")
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -86,16 +84,6 @@ _event = msgspec.json.Decoder(_Event)
 _any = msgspec.json.Decoder()
 
 
-def tokens(rules: Rules) -> tuple[bytes, ...]:
-    """Byte strings of which every pod holds one that asks for a GPU or carries our annotations.
-
-    Names of resources and annotations are keys in JSON, where none of their letters is escaped.
-    """
-    found = {f'"{rules.domain}/', *map(_literal, rules.resources)}
-    needed = (each for each in found if not any(o in each for o in found if o != each))
-    return tuple(sorted(each.encode() for each in needed))
-
-
 def lean(kind: str, rules: Rules) -> "Sieve":
     """The sieve for a kind: pods that name no GPU are dropped, all else is made slim."""
     return Sieve(tokens(rules) if kind == PODS else (), Slim(kind))
@@ -140,7 +128,7 @@ class Sieve:
         awaited: set[str] = set()
         for raw in given.items or ():
             text = bytes(raw)
-            named = self._names(text)
+            named = mentions(text, self._tokens)
             if not named and not self._again:
                 continue
             it = _object.decode(text).metadata
@@ -226,7 +214,7 @@ class Sieve:
             return line + b"\n" if known is not None else b""
         if known is None:
             late = it.uid in self._ended or 0 < version <= self._floor
-            if late or not self._names(line):
+            if late or not mentions(line, self._tokens):
                 return b""
             known = self._known[it.uid] = _Known(version, version, 0)
         elif 0 < version < known.version:
@@ -250,20 +238,11 @@ class Sieve:
         except msgspec.MsgspecError:
             return None
 
-    def _names(self, text: bytes) -> bool:
-        return not self._tokens or any(token in text for token in self._tokens)
-
     def _end(self, uid: str) -> None:
         self._known.pop(uid, None)
         self._ended[uid] = None
         if len(self._ended) > REMEMBERED_ENDS:
             del self._ended[next(iter(self._ended))]
-
-
-def _literal(pattern: str) -> str:
-    """What every name that a glob matches holds, with the quote that begins a name in JSON."""
-    first, *rest = _WILD.split(pattern)
-    return max([f'"{first}' if first else "", *rest], key=len) or '"'
 
 
 def _number(version: str) -> int:
