@@ -144,7 +144,6 @@ class Condition(_Object, frozen=True):
     status: str = ""
     reason: str | None = None
     message: str | None = None
-    last_transition_time: str | None = None
 
 
 class ContainerWaiting(_Object, frozen=True):
