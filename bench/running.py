@@ -19,15 +19,24 @@ ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 
+START = (
+    "import runpy, sys; sys.modules['kubernetes'] = None; sys.argv = sys.argv[1:];"
+    " runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+)
+
 
 class Running:
     """One process, its output, and what it has cost (from /proc, so on Linux only)."""
 
     def __init__(self, module: str, *arguments: str, environ: dict[str, str] | None = None) -> None:
+        """Start a module as the image does: without the command's ``kubernetes``.
+
+        kopf imports it where it finds it, which is 0.6 s of CPU and 20 MiB.
+        """
         self._out = tempfile.TemporaryFile("w+b")  # noqa: SIM115 — it lives as long as this object
         self.begun = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-c", START, module, *arguments],
             cwd=ROOT,
             env={
                 "PATH": os.environ["PATH"],

@@ -89,14 +89,16 @@ class Operator:
             domain=settings.annotation_domain,
             event_period=settings.event_series_seconds,
         )
-        changed = asyncio.Event()
-        self._intake = Intake(inventory, rules, self._feeds, changed.set)
+        changed, free = asyncio.Event(), asyncio.Event()
+        free.set()
+        self._intake = Intake(inventory, rules, self._feeds, changed.set, free)
         self._loop = Loop(
             inventory,
             self._feeds,
             verdicts,
             self._writer,
             changed=changed,
+            free=free,
             publish_gated=settings.publish_gated,
         )
         collector = StateCollector(

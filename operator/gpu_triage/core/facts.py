@@ -232,9 +232,7 @@ def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:
         created=objects.seconds(node.metadata.creation_timestamp),
         annotated=_annotated(expected),
         counted=int(counted[:6]) if counted.isascii() and counted.isdigit() else 0,
-        gpu_label=any(
-            value != "false" and rules.is_gpu_label(key) for key, value in labels.items()
-        ),
+        gpu_label=any(labels[key] != "false" for key in rules.gpu_labels(tuple(labels))),
         withheld=labels.get(_PLUGIN_LABEL) == "false"
         or labels.get(_WORKLOAD_LABEL) in _PASSTHROUGH,
     )
