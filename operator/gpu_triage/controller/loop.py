@@ -54,6 +54,7 @@ class Loop:
         free: asyncio.Event,
         publish_gated: bool,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Does nothing yet.
 
@@ -66,13 +67,14 @@ class Loop:
             free: set while the inventory may be changed.
             publish_gated: whether pods that a scheduling gate holds are annotated.
             now: seconds since 1970.
+            clock: seconds that never go back.
         """
         self.beat = time.monotonic()
         """When it was last seen alive, by the monotonic clock."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
-        """When a word is looked at again because time has passed."""
+        """When a word is looked at again because time has passed, by the clock."""
         self._unsaid: dict[str, None] = {}
         """Pods whose words may want a message, in the order in which they came to."""
         self._feeds = feeds
@@ -80,6 +82,7 @@ class Loop:
         self._writer = writer
         self._publish_gated = publish_gated
         self._now = now
+        self._clock = clock
         self._changed = changed
         self._free = free
         self._work: Iterator[None] | None = None
@@ -103,9 +106,9 @@ class Loop:
             self._free.set()  # kopf waits for its handlers when it ends
 
     async def _run(self) -> None:
-        look_again, took = math.inf, 0.0
+        took = 0.0
         while True:
-            await self._wait(look_again)
+            await self._wait()
             self.beat = time.monotonic()
             working = self._work is not None
             if not working and self._mark_unread():
@@ -117,11 +120,11 @@ class Loop:
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if working or self._changed.is_set() or self._now() >= look_again:
+            if working or self._changed.is_set() or self.wait() <= 0:
                 await asyncio.sleep(self._pause(took))
                 self._changed.clear()
                 begun = time.monotonic()
-                look_again = self.recompute()
+                self.recompute()
                 took = time.monotonic() - begun + (took if working else 0.0)
 
     def _pause(self, took: float) -> float:
@@ -135,44 +138,51 @@ class Loop:
             return min(took, TURN_SECONDS)
         return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
-    def recompute(self) -> float:
-        """Brings the words up to date; once all are, says for a turn what is to be said of them.
-
-        Returns:
-            When to do it again, in seconds since 1970; infinity where only an event can change an
-            answer.
-        """
-        now, ends = self._now(), time.monotonic() + TURN_SECONDS
+    def recompute(self) -> None:
+        """Brings the words up to date; once all are, says for a turn what is to be said of them."""
+        ends = time.monotonic() + TURN_SECONDS
         if self._work is None:
-            self._work = self._judge(now)
+            self._work = self._judge(self._now(), self._clock())
         for _ in self._work:
             if time.monotonic() >= ends:
                 self._free.clear()
-                return now
+                return
         self._work = None
         self._free.set()
-        self._speak(now, ends)
-        return now if self._unsaid else min(self._engine.next, self._agenda.next)
+        self._speak(self._now(), ends)
 
-    def _judge(self, now: float) -> Iterator[None]:
+    def wait(self) -> float:
+        """How long until it is to be done again if nothing changes, in seconds.
+
+        0 or less: now; infinity where only an event can change an answer.
+        """
+        if self._unsaid or self._work is not None:
+            return 0.0
+        return min(self._engine.next - self._now(), self._agenda.next - self._clock())
+
+    def _judge(self, now: float, clock: float) -> Iterator[None]:
         told = yield from self._engine.steps(now)
-        for uid in sorted(told.union(self._agenda.take(now)), key=self._age):
-            self._settle(uid, now)
+        for uid in sorted(told.union(self._agenda.take(clock)), key=self._age):
+            self._settle(uid, now, clock)
             yield
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
         return (pod.created or 0.0, pod.key) if pod is not None else (0.0, "")
 
-    def _settle(self, uid: str, now: float) -> None:
+    def _settle(self, uid: str, now: float, clock: float) -> None:
         pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-        again = math.inf
+        again, before = math.inf, self._verdicts.of(uid)
         if pod is not None and raw is not None:
-            again = self._verdicts.judge(pod, raw, now)
+            again = self._verdicts.judge(pod, raw, now, clock)
             self._unsaid[uid] = None
+        elif pod is not None and pod.node:
+            self._verdicts.place(uid, clock)
         else:
             self._verdicts.forget(uid)
         self._agenda.put(uid, again)
+        if before is not None and before is self._verdicts.of(uid):
+            return  # another raw word, which may not last
         if pod is not None:
             self._publish(pod)
         else:
@@ -208,8 +218,8 @@ class Loop:
                 changed |= self._inventory.mark_unread(kind, why)
         return changed
 
-    async def _wait(self, look_again: float) -> None:
-        seconds = max(0.0, min(BEAT_SECONDS, look_again - self._now()))
+    async def _wait(self) -> None:
+        seconds = max(0.0, min(BEAT_SECONDS, self.wait()))
         # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

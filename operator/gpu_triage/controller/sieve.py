@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned, written
-from gpu_triage.core.causes import PODS
+from gpu_triage.core import autoscaler
+from gpu_triage.core.causes import EVENTS, PODS
 from gpu_triage.core.mention import mentions, tokens
 from gpu_triage.core.rules import Rules
 
@@ -25,6 +26,12 @@ REMEMBERED_ENDS = 1000
 
 BUNDLE = "gpu-triage/bundle"
 """The key in what kopf takes for one object, under which the slim objects of a page are."""
+_REASONS = (*autoscaler.TAKEN_ON, autoscaler.TURNED_DOWN)
+_AUTOSCALERS = (
+    *(f'"{reason}"'.encode() for reason in _REASONS),
+    f'"{autoscaler.KARPENTER_FAILED}'.encode(),
+)
+"""Byte strings of which every Event of an autoscaler about a pod holds one."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -85,8 +92,12 @@ _any = msgspec.json.Decoder()
 
 
 def lean(kind: str, rules: Rules) -> "Sieve":
-    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim."""
-    return Sieve(tokens(rules) if kind == PODS else (), Slim(kind))
+    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim.
+
+    Of Events only those pass that an autoscaler may have made.
+    """
+    needed = {PODS: tokens(rules), EVENTS: _AUTOSCALERS}
+    return Sieve(needed.get(kind, ()), Slim(kind))
 
 
 class Sieve:
