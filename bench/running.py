@@ -1,5 +1,6 @@
 """Processes under measurement: the stand-in API server, the operator, kopf as it comes."""
 
+import json
 import os
 import re
 import signal
@@ -107,8 +108,12 @@ class Operator(Running):
 
     def metrics(self) -> str:
         """All of /metrics."""
+        return self.page("metrics")
+
+    def page(self, name: str) -> str:
+        """One of the pages that it serves."""
         address = re.findall(r"Serving .* address=(\S+)", self.output())[-1]
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{address}/{name}", timeout=60) as answer:
             return answer.read().decode()
 
     def sample(self, line: str) -> float:
@@ -145,6 +150,12 @@ def post(url: str) -> None:
     request = urllib.request.Request(url, method="POST")
     with urllib.request.urlopen(request, timeout=30):
         pass
+
+
+def writes(url: str) -> dict[str, int]:
+    """How many writes the stand-in has taken, by method."""
+    with urllib.request.urlopen(f"{url}/control/writes", timeout=30) as answer:
+        return json.load(answer)
 
 
 def kubeconfig(server: str) -> dict[str, object]:

@@ -257,14 +257,19 @@ def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(mon
 
 def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(monkeypatch):
     scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+
+    def recompute():
+        scene.loop.recompute()
+        while scene.loop.wait() <= 0:
+            scene.loop.recompute()
+
     scene.after(0)
     scene.now += 2
-    scene.loop.recompute()  # both messages are there, and nothing has been written
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    recompute()  # both messages are there, and nothing has been written
+    assert all(each.message for each in scene.verdicts.standing.values())
     scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
-    scene.loop.recompute()
-    while not scene.free.is_set():
-        scene.loop.recompute()
+    recompute()
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
     assert scene.after(2)[0] == ["annotation a"]  # b has a new word, and no message yet
     assert scene.verdicts.of("uid-default-b").cause == "taint"
     assert scene.after(0)[0] == ["annotation b"]

@@ -140,16 +140,16 @@ class Loop:
 
     def recompute(self) -> None:
         """Brings the words up to date; once all are, says for a turn what is to be said of them."""
-        now, ends = self._now(), time.monotonic() + TURN_SECONDS
+        ends = time.monotonic() + TURN_SECONDS
         if self._work is None:
-            self._work = self._judge(now, self._clock())
+            self._work = self._judge(self._now(), self._clock())
         for _ in self._work:
             if time.monotonic() >= ends:
                 self._free.clear()
                 return
         self._work = None
         self._free.set()
-        self._speak(now, ends)
+        self._speak(self._now(), ends)
 
     def wait(self) -> float:
         """How long until it is to be done again if nothing changes, in seconds.

@@ -26,7 +26,6 @@ REMEMBERED_ENDS = 1000
 
 BUNDLE = "gpu-triage/bundle"
 """The key in what kopf takes for one object, under which the slim objects of a page are."""
-
 _REASONS = (*autoscaler.TAKEN_ON, autoscaler.TURNED_DOWN)
 _AUTOSCALERS = (
     *(f'"{reason}"'.encode() for reason in _REASONS),
