@@ -264,3 +264,25 @@ def test_a_pod_that_is_placed_or_gone_is_forgotten():
 
 def test_a_word_that_is_too_young_has_nothing_to_refresh():
     assert judge(Verdicts(Pace(settle=math.inf)), raw("taint", now=NOW), NOW) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("published", "stands"),
+    [
+        (None, "exhausted/busy @2"),
+        (there(time_of(NOW + 1)), "exhausted/busy @1"),
+        (there(time_of(NOW + 1), detail="reserved"), "exhausted/busy @1"),
+        (there(time_of(NOW - 50), "taint", "untolerated"), "exhausted/busy @9"),
+    ],
+    ids=["nothing", "the same word", "another detail", "another word"],
+)
+def test_a_new_leader_goes_on_with_what_stands_on_the_pods(published, stands):
+    verdicts = Verdicts(Pace())
+    for second in (0, 2):
+        judge(verdicts, raw("exhausted", now=NOW + second), NOW + second)
+    now = raw("exhausted", now=NOW + 9, published=published)
+    uid = now.pod.uid
+    assert verdicts.take_over({uid: now.pod}, NOW + 9) == {uid}
+    judge(verdicts, now, NOW + 9)
+    standing = verdicts.of(uid)
+    assert f"{standing.cause}/{standing.detail} @{standing.since - int(NOW)}" == stands

@@ -120,6 +120,26 @@ class Verdicts:
         """Forgets a pod that has been placed or is gone."""
         self._waits.pop(uid, None)
 
+    def take_over(self, pods: Mapping[str, PodFacts], now: float) -> set[str]:
+        """Goes on with the words that stand on the pods, as after a restart.
+
+        For a replica that has only looked on: another has published meanwhile, and its words began
+        when it says. Ours stay where nothing is published.
+
+        Args:
+            pods: as they are now, by their uids.
+            now: seconds since 1970.
+
+        Returns:
+            The uids of all waiting pods: they are to be judged again.
+        """
+        for uid, wait in list(self._waits.items()):
+            pod = pods.get(uid)
+            standing = _read_back(pod, now) if pod is not None else None
+            if standing is not None:
+                self._waits[uid] = _Wait(wait.seen, standing, now, fits=wait.fits)
+        return set(self._waits)
+
     def _ripe(self, wait: _Wait, raw: Raw, now: float) -> float:
         """From when on the raw word may stand, if it lasts."""
         fits = (wait.fits if wait.fits is not None else now) + self._pace.fit

@@ -47,6 +47,7 @@ class Loop:
         *,
         changed: asyncio.Event,
         publish_gated: bool,
+        term: Callable[[], int | None] = lambda: 0,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Does nothing yet.
@@ -58,6 +59,7 @@ class Loop:
             writer: takes what should stand on the pods.
             changed: set whenever the answers may be other ones.
             publish_gated: whether pods that a scheduling gate holds are annotated.
+            term: which time it is that this replica leads; None while another may.
             now: seconds since 1970.
         """
         self.beat = time.monotonic()
@@ -72,6 +74,9 @@ class Loop:
         self._verdicts = verdicts
         self._writer = writer
         self._publish_gated = publish_gated
+        self._term = term
+        self._taken_over: int | None = None
+        """The term in which the words that others have published were taken over last."""
         self._now = now
         self._changed = changed
         self._frozen = False
@@ -80,6 +85,17 @@ class Loop:
     def synced(self) -> bool:
         """Whether every watched kind has been read, or is known not to be readable."""
         return all(feed.settled() for feed in self._feeds.values())
+
+    @property
+    def stale(self) -> bool:
+        """Whether the API server has been silent for too long about some kind."""
+        return any(feed.stale() for feed in self._feeds.values())
+
+    @property
+    def leading(self) -> bool:
+        """Whether this replica is the one that writes, and knows what the last one wrote."""
+        term = self._term()
+        return term is not None and term == self._taken_over
 
     def problems(self) -> list[str]:
         """Why the operator is not ready; nothing where it is."""
@@ -93,7 +109,7 @@ class Loop:
             self.beat = time.monotonic()
             if self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
-            trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
+            trusted = self.synced and not self.stale
             self._writer.hold(not trusted)
             if not trusted:
                 # Changes are coming in all the while; they are judged together when all is read.
@@ -125,9 +141,13 @@ class Loop:
         """
         now = self._now()
         told = self._engine.refresh(now).union(self._agenda.take(now))
+        term = self._term()
+        if term is not None and term != self._taken_over:
+            told.update(self._verdicts.take_over(self._inventory.pods, now))
         for uid in sorted(told, key=self._age):
             self._settle(uid, now)
         self._speak(now)
+        self._taken_over = term
         return now if self._unsaid else min(self._engine.next, self._agenda.next)
 
     def _age(self, uid: str) -> tuple[float, str]:
