@@ -215,8 +215,7 @@ def test_no_right_to_the_lease_is_said_at_once_and_not_written_around(
             "verb=get status=403 answer="
         )
         assert said.endswith(
-            "fix='let the operator get, create and update this lease: "
-            "kubectl apply -f deploy/rbac'"
+            "fix='let the operator get, create and update this lease: kubectl apply -f deploy/rbac'"
         )
         grant(cluster, namespace)
         wait_for_word(cluster, namespace, "train", "exhausted/never-fits")

@@ -150,8 +150,8 @@ class Operator:
             await self._transport.close()
 
     async def _reach(self) -> bool:
-        """Asks the API server the first question; False when told to stop meanwhile."""
-        asked = asyncio.create_task(discovery.knows_device_classes(self._transport, self._access))
+        """Asks the API server the first questions; False when told to stop meanwhile."""
+        asked = asyncio.create_task(self._ask())
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked.cancel)
@@ -168,6 +168,11 @@ class Operator:
                 log.warning("GPU_TRIAGE_DRA=on, and this cluster has no DeviceClasses in v1")
         self._transport.feeds = {feed.path: feed for feed in self._feeds.values()}
         return True
+
+    async def _ask(self) -> bool:
+        exist = await discovery.knows_device_classes(self._transport, self._access)
+        await discovery.tell_if_too_old(self._transport)
+        return exist
 
     async def _watch(self) -> int:
         """Watches until told to stop, or until a part dies."""
