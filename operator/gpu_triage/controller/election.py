@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 1.0
 """Before the first write after a leader that gave the Lease back: the watch brings what it wrote
 last. After one that did not, the time in which its Lease ran out is more than enough."""
-END_SECONDS = 1.0
+END_SECONDS = 0.5
 """The longest that a process which ends waits for its Lease to be given back."""
 
 Ask = Callable[[str, str, bytes | None, float], Awaitable[tuple[int, Any]]]
