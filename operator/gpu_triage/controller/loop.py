@@ -141,11 +141,13 @@ class Loop:
         """
         now = self._now()
         told = self._engine.refresh(now).union(self._agenda.take(now))
-        term = self._term()
+        term, taken = self._term(), set()
         if term is not None and term != self._taken_over:
-            told.update(self._verdicts.take_over(self._inventory.pods, now))
-        for uid in sorted(told, key=self._age):
+            taken = self._verdicts.take_over(self._inventory.pods, now)
+        for uid in sorted(told | taken, key=self._age):
             self._settle(uid, now)
+        for uid in taken & self._inventory.pods.keys():
+            self._publish(self._inventory.pods[uid])  # the writer still knows our own words
         self._speak(now)
         self._taken_over = term
         return now if self._unsaid else min(self._engine.next, self._agenda.next)
