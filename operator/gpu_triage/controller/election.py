@@ -233,13 +233,13 @@ class Election:
             found = msgspec.convert(document, _Lease)
         except msgspec.ValidationError:
             raise UnreachableError("the answer is no Lease") from None
-        now, spec = self._clock(), found.spec
+        now, spec, before = self._clock(), found.spec, self._seen
         self._document = document
-        self._seen = self._seen.again(spec, now) if self._seen is not None else Seen(spec, now)
+        self._seen = before.again(spec, now) if before is not None else Seen(spec, now)
         if spec.holder_identity != self._me:
             self._until = -1.0
-            if spec.holder_identity:
-                self._refusal = ""  # somebody may hold it
+            if spec.holder_identity and self._seen is not before:
+                self._refusal = ""  # somebody may hold it, and does
 
     def _failed(self, verb: str, status: int, document: Any) -> NoReturn:
         """Notes a refusal, which no waiting ends. Raises UnreachableError."""
