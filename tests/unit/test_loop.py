@@ -17,6 +17,7 @@ from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
 from gpu_triage.core.classify import classify
 from gpu_triage.core.rules import Rules
+from gpu_triage.publish.annotations import time_of
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.write import Answer
 from gpu_triage.publish.writer import Writer
@@ -34,8 +35,9 @@ MARKED = {
 class Scene:
     """Everything but kopf and the API server; writes are noted as "KIND POD"."""
 
-    def __init__(self, *raws, publish_gated=False):
+    def __init__(self, *raws, publish_gated=False, term=0):
         self.now = NOW
+        self.term = term
         self.set_by = 0
         """By how many seconds the day has been set forth, or back."""
         self.sent = []
@@ -49,7 +51,12 @@ class Scene:
             kind: Feed(kind, "", "v1", clock=lambda: self.now) for kind in ("pods", "nodes")
         }
         self.writer = Writer(
-            self.send, lambda: self.now, Counters(), domain="gpu-triage.io", event_period=1800
+            self.send,
+            lambda: self.now,
+            Counters(),
+            domain="gpu-triage.io",
+            event_period=1800,
+            may_write=lambda: self.loop.leading,
         )
         self.verdicts = Verdicts(Pace())
         self.loop = Loop(
@@ -60,6 +67,7 @@ class Scene:
             changed=self.changed,
             free=self.free,
             publish_gated=publish_gated,
+            term=lambda: self.term,
             now=lambda: self.now + self.set_by,
             clock=lambda: self.now,
         )
@@ -423,3 +431,56 @@ def test_a_kind_that_must_not_be_read_makes_words_unknown():
         assert await word() == "allocatable-zero/plugin-gone"
 
     asyncio.run(scenario())
+
+
+def test_a_replica_that_does_not_lead_knows_the_words_and_writes_nothing():
+    scene = Scene(
+        builders.pod(), builders.pod("placed", annotations=MARKED, node="gpu-a"), term=None
+    )
+    scene.take(builders.node("gpu-a", gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == []
+    assert [each.cause for each in scene.verdicts.standing.values()] == ["allocatable-zero"]
+    scene.term = 1
+    assert scene.after(5)[0] == ["removal placed", "annotation train"]
+
+
+def test_a_new_leader_goes_on_with_what_the_last_one_has_published():
+    """The same word, which the last one saw begin a second before."""
+    scene = Scene(builders.pod(), builders.node(gpus=0), term=None)
+    scene.after(0)
+    scene.after(2)
+    (own,) = scene.verdicts.standing.values()
+    since = time_of(own.since - 1)
+    words = {"cause": own.cause, "detail": own.detail, "message": "as it was", "since": since}
+    scene.take(
+        builders.pod(annotations={f"gpu-triage.io/{key}": each for key, each in words.items()})
+    )
+    scene.after(5)
+    scene.term = 1
+    assert scene.after(5)[0] == []
+    (taken,) = scene.verdicts.standing.values()
+    assert (taken.since, taken.message) == (own.since - 1, "as it was")
+    assert scene.after(600)[0] == ["annotation train"], "the numbers are old by then"
+
+
+def test_a_word_that_has_changed_while_nobody_led_is_written_by_the_new_leader():
+    scene = Scene(builders.pod(annotations=MARKED), builders.node(gpus=0), term=None)
+    scene.after(0)
+    scene.after(60)
+    scene.term = 1
+    assert scene.after(5)[0] == ["annotation train"]
+    (standing,) = scene.verdicts.standing.values()
+    assert (standing.cause, standing.since) == ("allocatable-zero", int(NOW + 60))
+
+
+def test_a_leader_that_leads_again_has_looked_at_what_stands_before_it_writes():
+    scene = Scene(builders.pod(), builders.node(gpus=0), term=1)
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation train"]
+    scene.term = 2  # it was stopped meanwhile: nothing has been worked out since
+    scene.writer.want(scene.inventory.pods["uid-default-train"], None)
+    assert asyncio.run(scene.writer.step()) == math.inf
+    assert not scene.loop.leading
+    scene.after(0)
+    assert scene.loop.leading

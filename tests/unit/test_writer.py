@@ -44,7 +44,9 @@ class Scene:
             self.counters,
             domain="gpu-triage.io",
             event_period=1800,
+            may_write=lambda: self.leads,
         )
+        self.leads = True
         self.writer.hold(False)
 
     async def send(self, write):
@@ -359,3 +361,16 @@ def test_it_runs_by_itself_and_wakes_up_for_work():
 def test_every_kind_and_result_is_a_label():
     assert {*Kind} == {"annotation", "removal", "event", "series"}
     assert len(Result) == 7
+
+
+def test_each_write_is_asked_for_anew():
+    scene = Scene()
+    scene.writer.want(pod(), word(pod()))
+
+    def lose():
+        scene.leads = False
+
+    scene.meanwhile = lose
+    assert scene.drain() == (["annotation train"], math.inf)
+    scene.leads, scene.meanwhile = True, None
+    assert scene.drain() == (["event train"], 1800)

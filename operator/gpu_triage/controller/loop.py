@@ -53,6 +53,7 @@ class Loop:
         changed: asyncio.Event,
         free: asyncio.Event,
         publish_gated: bool,
+        term: Callable[[], int | None] = lambda: 0,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -66,6 +67,7 @@ class Loop:
             changed: set whenever the answers may be other ones.
             free: set while the inventory may be changed.
             publish_gated: whether pods that a scheduling gate holds are annotated.
+            term: which time it is that this replica leads; None while another may.
             now: seconds since 1970.
             clock: seconds that never go back.
         """
@@ -81,6 +83,9 @@ class Loop:
         self._verdicts = verdicts
         self._writer = writer
         self._publish_gated = publish_gated
+        self._term = term
+        self._taken_over: int | None = None
+        """The term in which the words that others have published were taken over last."""
         self._now = now
         self._clock = clock
         self._changed = changed
@@ -93,6 +98,17 @@ class Loop:
     def synced(self) -> bool:
         """Whether every watched kind has been read, or is known not to be readable."""
         return all(feed.settled() for feed in self._feeds.values())
+
+    @property
+    def stale(self) -> bool:
+        """Whether the API server has been silent for too long about some kind."""
+        return any(feed.stale() for feed in self._feeds.values())
+
+    @property
+    def leading(self) -> bool:
+        """Whether this replica is the one that writes, and knows what the last one wrote."""
+        term = self._term()
+        return term is not None and term == self._taken_over
 
     def problems(self) -> list[str]:
         """Why the operator is not ready; nothing where it is."""
@@ -113,7 +129,7 @@ class Loop:
             working = self._work is not None
             if not working and self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
-            trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
+            trusted = self.synced and not self.stale
             self._writer.hold(not trusted)
             if not trusted and not working:
                 # Changes are coming in all the while; they are judged together when all is read.
@@ -161,10 +177,17 @@ class Loop:
         return min(self._engine.next - self._now(), self._agenda.next - self._clock())
 
     def _judge(self, now: float, clock: float) -> Iterator[None]:
+        term, taken = self._term(), set[str]()
+        self._verdicts.history.counting = term is not None
         told = yield from self._engine.steps(now)
-        for uid in sorted(told.union(self._agenda.take(clock)), key=self._age):
+        if term is not None and term != self._taken_over:
+            taken = self._verdicts.take_over(self._inventory.pods, now, clock)
+        for uid in sorted(told.union(self._agenda.take(clock), taken), key=self._age):
             self._settle(uid, now, clock)
             yield
+        for uid in taken & self._inventory.pods.keys():
+            self._publish(self._inventory.pods[uid])  # the writer still knows our own words
+        self._taken_over = term
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
