@@ -117,6 +117,20 @@ def test_placement_acts_at_once():
     assert scene.after(0) == (["removal train"], math.inf)
 
 
+def test_a_pod_that_is_placed_is_noted_and_one_that_is_deleted_is_not():
+    scene = Scene(builders.pod("one"), builders.pod("two"), builders.node(gpus=0))
+    scene.after(0)
+    scene.after(2)
+    scene.take(builders.pod("one", node="gpu-a"))
+    scene.take(builders.pod("two"), kind="DELETED")
+    scene.after(5)
+    assert {cause: waits.seconds for cause, waits in scene.verdicts.history.placed.items()} == {
+        "allocatable-zero": 7
+    }
+    assert scene.verdicts.history.words_begun == {"allocatable-zero": 2}
+    assert scene.verdicts.waiting_since == {}
+
+
 def test_a_pod_that_no_longer_asks_for_gpus_by_the_settings_is_cleared():
     scene = Scene(builders.pod(resource="amd.com/gpu", annotations=MARKED))
     assert scene.after(0)[0] == ["removal train"]

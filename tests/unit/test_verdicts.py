@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from gpu_triage.cluster.history import BOUNDS, Waits
 from gpu_triage.cluster.verdicts import Pace, Verdicts
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
@@ -264,3 +265,61 @@ def test_a_pod_that_is_placed_or_gone_is_forgotten():
 
 def test_a_word_that_is_too_young_has_nothing_to_refresh():
     assert judge(Verdicts(Pace(settle=math.inf)), raw("taint", now=NOW), NOW) == math.inf
+
+
+def test_words_that_begin_are_counted_once_and_those_read_back_are_not():
+    verdicts = Verdicts(Pace())
+    steps = [(0, "zero"), (2, "zero"), (3, "gone"), (4, "taint"), (9, "zero")]
+    for second, word in steps:
+        judge(verdicts, raw(word, now=NOW + second), NOW + second)
+    assert verdicts.history.words_begun == {Cause.ALLOCATABLE_ZERO: 2, Cause.TAINT: 1}
+    again = Verdicts(Pace())
+    published = there(time_of(NOW - 50))
+    judge(again, raw("exhausted", now=NOW, published=published), NOW)
+    assert again.history.words_begun == {}
+
+
+def test_a_placed_pod_is_counted_by_its_last_word_with_the_seconds_that_it_waited():
+    verdicts = Verdicts(Pace())
+    for second, word in [(0, "zero"), (2, "zero"), (3, "taint"), (100, "taint")]:
+        judge(verdicts, raw(word, now=NOW + second), NOW + second)
+    uid = "uid-default-train"
+    assert verdicts.waiting_since == {uid: NOW}
+    verdicts.place(uid, NOW + 130)
+    verdicts.place(uid, NOW + 200)
+    (cause,), (waits,) = verdicts.history.placed.keys(), verdicts.history.placed.values()
+    assert (cause, waits.seconds, sum(waits.counts)) == (Cause.TAINT, 130, 1)
+    assert waits.counts[BOUNDS.index(300)] == 1
+    assert verdicts.waiting_since == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bound"), [(0, 10), (10, 10), (10.1, 30), (604800, 604800), (604801, None)]
+)
+def test_a_wait_counts_for_the_first_bound_that_it_does_not_exceed(seconds, bound):
+    waits = Waits()
+    waits.add(seconds)
+    assert waits.counts.index(1) == (BOUNDS.index(bound) if bound else len(BOUNDS))
+
+
+def test_a_pod_that_is_placed_before_a_word_stood_or_is_deleted_is_in_no_histogram():
+    verdicts = Verdicts(Pace())
+    judge(verdicts, raw("zero", now=NOW), NOW)
+    verdicts.place("uid-default-train", NOW + 1)
+    for second in (10, 20):
+        judge(verdicts, raw("zero", now=NOW + second), NOW + second)
+    verdicts.forget("uid-default-train")
+    assert verdicts.history.placed == {}
+
+
+def test_a_pod_waits_since_its_gates_have_gone_or_since_the_word_that_is_read_back():
+    verdicts = Verdicts(Pace())
+    for second, word, waits in ((0, "gated", {}), (9, "taint", {"uid-default-train": NOW + 9})):
+        judge(verdicts, raw(word, now=NOW + second), NOW + second)
+        assert verdicts.waiting_since == waits
+    again = Verdicts(Pace())
+    judge(again, raw("taint", now=NOW, published=there(time_of(NOW - 50), "taint")), NOW)
+    assert again.waiting_since == {"uid-default-train": NOW}
+    again = Verdicts(Pace())
+    judge(again, raw("taint", now=NOW, published=there(time_of(NOW - 50))), NOW)
+    assert again.waiting_since == {"uid-default-train": NOW - 50}

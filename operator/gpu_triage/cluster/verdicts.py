@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from gpu_triage.cluster.history import History
 from gpu_triage.core import objects
 from gpu_triage.core.causes import PENDING, Cause, Detail
 from gpu_triage.core.classify import Raw
@@ -46,6 +47,8 @@ class _Wait(msgspec.Struct):
     """What is remembered of one waiting pod."""
 
     seen: float
+    since: float
+    """When it began to wait for a scheduler, as far as is known."""
     standing: Standing | None
     said: float
     """When the message was last asked for."""
@@ -53,12 +56,15 @@ class _Wait(msgspec.Struct):
     """It has been asked for and is not there yet."""
     fits: float | None = None
     """Since when it fits without a break."""
+    gated: bool = False
 
 
 class Verdicts:
     """The words of all waiting pods."""
 
     def __init__(self, pace: Pace) -> None:
+        self.history = History()
+        """What has happened so far."""
         self._pace = pace
         self._waits: dict[str, _Wait] = {}
 
@@ -66,6 +72,15 @@ class Verdicts:
     def standing(self) -> Mapping[str, Standing]:
         """The words that stand, by the pods' uids; pods that are too new have none."""
         return {uid: w.standing for uid, w in self._waits.items() if w.standing is not None}
+
+    @property
+    def waiting_since(self) -> Mapping[str, float]:
+        """Since when each pod waits, by uid, in seconds since 1970; pods behind a gate do not.
+
+        That is the later of its creation and its first sight without gates; after a restart, when
+        the word that was read back began.
+        """
+        return {uid: w.since for uid, w in self._waits.items() if not w.gated}
 
     def of(self, uid: str) -> Standing | None:
         """The word that stands for a pod."""
@@ -85,10 +100,10 @@ class Verdicts:
         """
         wait = self._waits.get(pod.uid)
         if wait is None:
-            wait = self._waits[pod.uid] = _Wait(now, _read_back(pod, now), now)
-        elif _gate_lifted(wait, raw):
+            wait = self._waits[pod.uid] = _new(pod, _read_back(pod, now), now)
+        if wait.gated and not pod.gates:
             # A pod whose gate has gone is new to the scheduler: it may well place it at once.
-            wait = self._waits[pod.uid] = _Wait(now, None, now)
+            wait = self._waits[pod.uid] = _new(pod, None, now)
         if raw.cause is not Cause.NOT_GPU:
             wait.fits = None
         elif wait.fits is None:
@@ -116,8 +131,14 @@ class Verdicts:
         wait.standing = msgspec.structs.replace(wait.standing, message=message)
         wait.unsaid = False
 
+    def place(self, uid: str, now: float) -> None:
+        """Notes that a pod has been placed, and forgets it."""
+        wait = self._waits.pop(uid, None)
+        if wait is not None and wait.standing is not None:
+            self.history.waited(wait.standing.cause, max(0.0, now - wait.since))
+
     def forget(self, uid: str) -> None:
-        """Forgets a pod that has been placed or is gone."""
+        """Forgets a pod that is gone without having been placed."""
         self._waits.pop(uid, None)
 
     def _ripe(self, wait: _Wait, raw: Raw, now: float) -> float:
@@ -140,16 +161,17 @@ class Verdicts:
                 if now < wait.said + self._pace.refresh:
                     return msgspec.structs.replace(before, pod=pod)
                 message = before.message
+        if before is None or before.cause is not raw.cause:
+            self.history.begun(raw.cause)
         wait.said, wait.unsaid = now, True
         return Standing(pod, raw.cause, raw.detail, since, message)
 
 
-def _gate_lifted(wait: _Wait, raw: Raw) -> bool:
-    return (
-        wait.standing is not None
-        and wait.standing.cause is Cause.GATED
-        and raw.cause is not Cause.GATED
-    )
+def _new(pod: PodFacts, standing: Standing | None, now: float) -> _Wait:
+    """A pod that is seen waiting for the first time, or for the first time without gates."""
+    gated = bool(pod.gates) or (standing is not None and standing.cause is Cause.GATED)
+    since = now if standing is None else standing.since
+    return _Wait(now, since, standing, now, gated=gated)
 
 
 def _read_back(pod: PodFacts, now: float) -> Standing | None:

@@ -140,6 +140,8 @@ class Loop:
         if pod is not None and raw is not None:
             again = self._verdicts.judge(pod, raw, now)
             self._unsaid[uid] = None
+        elif pod is not None and pod.node:
+            self._verdicts.place(uid, now)
         else:
             self._verdicts.forget(uid)
         self._agenda.put(uid, again)
