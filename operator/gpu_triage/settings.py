@@ -53,6 +53,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     event_series_seconds: float = 1800
     """How often an Event is renewed while its word stays, in seconds; the API server forgets Events
     an hour after their last change."""
+    pod_cause_info: bool = True
+    """Whether every waiting pod has a row of its own in the metrics. Above 1,000 pods there is none
+    in any case, and the log says so."""
     http_address: str = "0.0.0.0:8080"
     """HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one, which the log names."""
     log_level: str = "info"
@@ -156,6 +159,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "fit_seconds": values.seconds(0, 3600),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
+    "pod_cause_info": values.switch,
     "http_address": values.address,
     "log_level": values.one_of("debug", "info", "warning", "error"),
     "log_format": values.one_of("text", "json"),

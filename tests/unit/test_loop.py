@@ -46,6 +46,7 @@ class Scene:
             self.feeds,
             self.verdicts,
             self.writer,
+            Counters(),
             changed=self.changed,
             publish_gated=publish_gated,
             now=lambda: self.now,

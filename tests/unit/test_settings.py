@@ -33,6 +33,7 @@ def test_every_setting_can_be_set():
         "FIT_SECONDS": "60",
         "MESSAGE_REFRESH_SECONDS": "300",
         "EVENT_SERIES_SECONDS": "900",
+        "POD_CAUSE_INFO": "false",
         "HTTP_ADDRESS": "[::]:9090",
         "LOG_LEVEL": "debug",
         "LOG_FORMAT": "json",

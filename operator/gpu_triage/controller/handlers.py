@@ -5,11 +5,13 @@ belong to somebody else.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import kopf
 
+from gpu_triage.cluster.devices import Devices
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
@@ -31,6 +33,7 @@ class Intake:
         rules: Rules,
         feeds: Mapping[str, "Feed"],
         changed: Callable[[], None],
+        now: Callable[[], float] = time.time,
     ) -> None:
         """Takes nothing yet.
 
@@ -39,8 +42,11 @@ class Intake:
             rules: what counts as a GPU.
             feeds: the watched kinds, by their plural.
             changed: called when the answers may be other ones now.
+            now: seconds since 1970.
         """
         self.feeds = feeds
+        self._now = now
+        self._devices = Devices()
         self._inventory = inventory
         self._rules = rules
         self._changed = changed
@@ -100,7 +106,7 @@ class Intake:
             case "nodes":
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
-                return self._inventory.put_node(node)
+                return self._inventory.put_node(self._devices.recall(node, self._now()))
             case _:
                 each = objects.device_class(raw)
                 self._named[kind][each.metadata.name] = uid
@@ -116,6 +122,7 @@ class Intake:
             return False
         del named[name]
         if kind == NODES:
+            self._devices.forget(name)
             return self._inventory.drop_node(name)
         return self._inventory.drop_class(name)
 

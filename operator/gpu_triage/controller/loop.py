@@ -14,12 +14,14 @@ from collections.abc import Callable, Mapping
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ class Loop:
         feeds: Mapping[str, Feed],
         verdicts: Verdicts,
         writer: Writer,
+        counters: Counters,
         *,
         changed: asyncio.Event,
         publish_gated: bool,
@@ -56,6 +59,7 @@ class Loop:
             feeds: the watched kinds, by their plural.
             verdicts: the words.
             writer: takes what should stand on the pods.
+            counters: where recomputations are counted.
             changed: set whenever the answers may be other ones.
             publish_gated: whether pods that a scheduling gate holds are annotated.
             now: seconds since 1970.
@@ -71,10 +75,16 @@ class Loop:
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
+        self._counters = counters
         self._publish_gated = publish_gated
         self._now = now
         self._changed = changed
         self._frozen = False
+
+    @property
+    def fleet(self) -> Fleet:
+        """The GPUs of all nodes."""
+        return self._engine.fleet
 
     @property
     def synced(self) -> bool:
@@ -106,6 +116,7 @@ class Loop:
                 begun = time.monotonic()
                 look_again = self.recompute()
                 took = time.monotonic() - begun
+                self._counters.recomputed.add(took)
 
     def _pause(self, took: float) -> float:
         """How long to wait for further changes, after a recomputation that took so long.

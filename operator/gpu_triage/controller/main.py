@@ -94,16 +94,19 @@ class Operator:
             self._feeds,
             verdicts,
             self._writer,
+            counters,
             changed=changed,
             publish_gated=settings.publish_gated,
         )
         collector = StateCollector(
-            lambda: verdicts.standing,
-            inventory.picture,
+            verdicts,
+            self._loop.fleet,
+            inventory.picture.classes,
             counters,
-            lambda: self._loop.synced,
-            lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
-            __version__,
+            version=__version__,
+            synced=lambda: self._loop.synced,
+            ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
             registry(collector),
