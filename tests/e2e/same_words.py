@@ -71,6 +71,7 @@ def truth(cluster):
         Counters(),
         version="any",
         synced=lambda: True,
+        judged=lambda: True,
         ages=dict,
     )
     marks = [

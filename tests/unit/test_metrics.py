@@ -21,7 +21,9 @@ from tests.answers import NOW, ask, inventory
 MIG = "nvidia.com/mig-1g.5gb"
 
 
-def exposition(*raws, standing=(), since=(), history=None, counters=None, synced=True, **rest):
+def exposition(
+    *raws, standing=(), since=(), history=None, counters=None, synced=True, judged=True, **rest
+):
     """All of /metrics."""
     known = inventory(*raws)
     engine = Engine(known)
@@ -38,6 +40,7 @@ def exposition(*raws, standing=(), since=(), history=None, counters=None, synced
         counters or Counters(),
         version="1.2.3",
         synced=lambda: synced,
+        judged=lambda: judged,
         ages=lambda: {"pods": 61.5, "nodes": 0.25},
         **rest,
     )
@@ -82,6 +85,15 @@ def test_pods_and_gpus_that_wait_are_counted_by_word():
         'gpu_triage_pending_gpus{cause="exhausted",resource="nvidia.com/gpu"} 19.0',
         f'gpu_triage_pending_gpus{{cause="taint",resource="{MIG}"}} 1.0',
     ]
+
+
+def test_nothing_is_said_of_pods_and_nodes_before_they_are_known():
+    """A 0 that means "not known yet" would end the alerts that a restart finds firing."""
+    text = exposition(builders.node("dead", 0), judged=False, synced=False)
+    names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    own = "synced watch_age_seconds recompute_seconds write_queue leader build_info writes_total"
+    history = "cause_changes_total pending_seconds"
+    assert names == {f"gpu_triage_{name}" for name in f"{own} {history}".split()}
 
 
 def test_every_word_is_there_at_zero():
@@ -141,7 +153,14 @@ def test_pods_have_no_rows_where_that_is_set_or_too_many_wait(caplog):
     )
     fleet = Engine(inventory()).fleet
     collector = StateCollector(
-        known, fleet, {}, Counters(), version="1", synced=lambda: True, ages=dict
+        known,
+        fleet,
+        {},
+        Counters(),
+        version="1",
+        synced=lambda: True,
+        judged=lambda: True,
+        ages=dict,
     )
     for _ in range(3):
         assert family(generate_latest(registry(collector)).decode(), "pod_cause_info") == []

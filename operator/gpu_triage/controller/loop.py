@@ -82,6 +82,11 @@ class Loop:
         self._frozen = False
 
     @property
+    def judged(self) -> bool:
+        """Whether the words have been worked out once."""
+        return self._counters.recomputed.times > 0
+
+    @property
     def fleet(self) -> Fleet:
         """The GPUs of all nodes."""
         return self._engine.fleet

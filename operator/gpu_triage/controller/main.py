@@ -105,6 +105,7 @@ class Operator:
             counters,
             version=__version__,
             synced=lambda: self._loop.synced,
+            judged=lambda: self._loop.judged,
             ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
             pod_rows=settings.pod_cause_info,
         )

@@ -17,6 +17,11 @@ class Turns:
         self.seconds = 0.0
         """Of all of them together."""
 
+    @property
+    def times(self) -> int:
+        """How often."""
+        return sum(self.counts)
+
     def add(self, seconds: float) -> None:
         """Takes one more."""
         self.counts[bisect_left(TURN_BOUNDS, seconds)] += 1

@@ -50,6 +50,7 @@ class StateCollector(Collector):
         *,
         version: str,
         synced: Callable[[], bool],
+        judged: Callable[[], bool],
         ages: Callable[[], Mapping[str, float]],
         leads: Callable[[], bool] = lambda: True,
         pod_rows: bool = True,
@@ -63,6 +64,8 @@ class StateCollector(Collector):
             counters: what loop and writer count.
             version: of the operator.
             synced: whether every watched kind has been read.
+            judged: whether words and nodes have been worked out once. Before, nothing is said of
+                them: a 0 that means "not known yet" would end alerts.
             ages: seconds since anything was heard of a kind, by its plural.
             leads: whether this replica writes; one that does not shows no counts of what is told.
             pod_rows: whether every waiting pod has a row of its own, where they are not too many.
@@ -73,6 +76,7 @@ class StateCollector(Collector):
         self._counters = counters
         self._version = version
         self._synced = synced
+        self._judged = judged
         self._ages = ages
         self._leads = leads
         self._pod_rows = pod_rows
@@ -84,7 +88,22 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Every metric as of now."""
-        leads, standing = self._leads(), self._words.standing
+        leads = self._leads()
+        if self._judged():
+            yield from self._state()
+        if leads:
+            yield history.cause_changes(self._words.history)
+            yield history.pending_seconds(self._words.history)
+            yield own.writes(self._counters.writes)
+        yield own.synced(self._synced())
+        yield own.watch_age(self._ages())
+        yield own.recompute_seconds(self._counters.recomputed)
+        yield own.write_queue(self._counters.queued)
+        yield own.leader(leads)
+        yield own.build_info(self._version)
+
+    def _state(self) -> Iterable[Metric]:
+        standing = self._words.standing
         words = standing.values()
         yield waiting.pending_pods(words)
         yield waiting.pending_gpus(words, self._fleet.resources)
@@ -92,20 +111,9 @@ class StateCollector(Collector):
         if self._pod_rows and self._are_few(standing):
             yield waiting.pod_cause_info(words)
         yield waiting.oldest_pending(standing, self._words.waiting_since)
-        if leads:
-            yield history.cause_changes(self._words.history)
-            yield history.pending_seconds(self._words.history)
         yield supply.gpus(self._fleet)
         yield supply.unhealthy_gpus(self._fleet.missing(self._classes))
         yield supply.node_offer_lost(self._fleet.lost(self._classes))
-        yield own.synced(self._synced())
-        yield own.watch_age(self._ages())
-        yield own.recompute_seconds(self._counters.recomputed)
-        if leads:
-            yield own.writes(self._counters.writes)
-        yield own.write_queue(self._counters.queued)
-        yield own.leader(leads)
-        yield own.build_info(self._version)
 
     def _are_few(self, standing: Mapping[str, Standing]) -> bool:
         few = len(standing) <= MOST_ROWS
