@@ -1,14 +1,14 @@
-"""`python -m tests.monitoring`: fetch what the tests of this folder need and the machine lacks."""
+"""`python -m tests.monitoring`: install what these tests need and the machine lacks."""
 
 import sys
 
-from tests.monitoring.programs import PACKAGES, ProgramError, program
+from tests.monitoring.programs import PROGRAMS, ProgramError, program
 
 
 def main():
     """Print where each program is; 1 and a sentence if one cannot be had."""
     try:
-        for name in PACKAGES:
+        for name in PROGRAMS:
             print(f"{name}: {program(name)}")
     except ProgramError as error:
         print(f"error: {error}", file=sys.stderr)

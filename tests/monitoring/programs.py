@@ -1,24 +1,23 @@
-"""Where Prometheus' programs come from: the machine, or Debian's packages, unpacked in the cache.
+"""Where Prometheus' programs come from: the machine, or Debian's packages, installed by root.
 
-Nothing is installed and no service starts: the packages are fetched by apt-get, which checks them,
-and only their programs are kept.
+Alertmanager of Debian reads its templates from the system, so that unpacking it does not do. No
+service is started.
 """
 
+import contextlib
 import functools
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
-PACKAGES = {
-    "promtool": "prometheus",
-    "prometheus": "prometheus",
-    "prometheus-alertmanager": "prometheus-alertmanager",
-}
-"""Each program, by its name in Debian, and the package that has it."""
+PROGRAMS = ("promtool", "prometheus", "prometheus-alertmanager")
+"""By their names in Debian."""
 
+_PACKAGES = ("prometheus", "prometheus-alertmanager")
 _ELSEWHERE = {"prometheus-alertmanager": "alertmanager"}
+_POLICY = Path("/usr/sbin/policy-rc.d")
+"""Asked by Debian's packages before they start a service."""
 
 
 class ProgramError(RuntimeError):
@@ -30,12 +29,18 @@ def program(name: str) -> Path:
     """Return the path of a program.
 
     Args:
-        name: One of `PACKAGES`.
+        name: One of `PROGRAMS`.
 
     Raises:
-        ProgramError: It is not there and cannot be fetched.
+        ProgramError: It is not there and cannot be installed.
     """
-    return _given(name) or _found(name) or _fetched(name)
+    path = _given(name) or _found(name)
+    if path is None:
+        _install()
+        path = _found(name)
+    if path is None:
+        raise ProgramError(f"the packages {' and '.join(_PACKAGES)} hold no {name}")
+    return path
 
 
 def _given(name: str) -> Path | None:
@@ -54,48 +59,46 @@ def _found(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _fetched(name: str) -> Path:
-    path = _cache() / name
-    if not path.exists():
-        _fetch(PACKAGES[name])
-    return path
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("GPU_TRIAGE_CACHE") or Path(base) / "gpu-triage") / "monitoring"
-
-
-def _fetch(package: str) -> None:
-    """Take the programs of a Debian package into the cache."""
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+def _install() -> None:
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise ProgramError(
-            f"no {package} on the PATH, and no apt-get to fetch it: install Prometheus 2.42 or"
-            " newer and Alertmanager, or name them in TEST_ASSET_PROMETHEUS, TEST_ASSET_PROMTOOL"
-            " and TEST_ASSET_ALERTMANAGER"
+            "Prometheus or Alertmanager is missing, and only root can install them here: run"
+            f" apt-get install {' '.join(_PACKAGES)}, or name programs (Prometheus 2.42 or newer)"
+            " in TEST_ASSET_PROMETHEUS, TEST_ASSET_PROMTOOL and TEST_ASSET_ALERTMANAGER"
         )
-    cache = _cache()
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        done = _run(folder, "apt-get", "download", "-q", package)
-        if done.returncode and os.geteuid() == 0:  # a fresh machine has no lists of packages
-            _run(folder, "apt-get", "update", "-q")
-            done = _run(folder, "apt-get", "download", "-q", package)
-        files = list(Path(folder).glob("*.deb"))
-        if done.returncode or not files:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise ProgramError(
-                f"apt-get download {package} failed ({said[-1] if said else 'it said nothing'}):"
-                f" run apt-get update as root, or install {package}"
-            )
-        unpacked = _run(folder, "dpkg-deb", "-x", files[0].name, "root")
-        if unpacked.returncode:
-            raise ProgramError(f"{files[0].name} cannot be unpacked: {unpacked.stderr.strip()}")
-        for name, owner in PACKAGES.items():
-            if owner == package:
-                # Taken over in one step: another run may be fetching too.
-                (Path(folder) / "root" / "usr" / "bin" / name).replace(cache / name)
+    with _without_services():
+        done = _apt("install", "--no-install-recommends", *_PACKAGES)
+        if done.returncode:  # a fresh machine has no lists of packages
+            _apt("update")
+            done = _apt("install", "--no-install-recommends", *_PACKAGES)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise ProgramError(
+            f"apt-get install {' '.join(_PACKAGES)} failed: {said[-1] if said else 'no word why'}"
+        )
 
 
-def _run(folder: str, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@contextlib.contextmanager
+def _without_services():
+    """Forbid services to start, unless the machine has a policy of its own."""
+    try:
+        _POLICY.touch(mode=0o755, exist_ok=False)
+    except FileExistsError:
+        yield
+        return
+    try:
+        _POLICY.write_text("#!/bin/sh\nexit 101\n")
+        yield
+    finally:
+        _POLICY.unlink()
+
+
+def _apt(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["apt-get", "-qy", "-o", "DPkg::Lock::Timeout=600", *arguments],
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
