@@ -27,7 +27,7 @@ class _Memory(msgspec.Struct):
     """The resources that it offered when it last offered any."""
     most: Mapping[str, int]
     until: float = 0.0
-    """Till when numbers are believed as they come, in seconds since 1970."""
+    """Till when numbers are believed as they come, by the clock."""
 
 
 class Devices:
@@ -36,7 +36,7 @@ class Devices:
     def __init__(self) -> None:
         self._memories: dict[str, _Memory] = {}
 
-    def recall(self, node: NodeFacts, now: float) -> NodeFacts:
+    def recall(self, node: NodeFacts, clock: float) -> NodeFacts:
         """A node as it is now, with what it was seen with before where that is more.
 
         What was seen is forgotten when the node is configured otherwise, or offers other resources
@@ -45,7 +45,7 @@ class Devices:
 
         Args:
             node: the node as it is now.
-            now: seconds since 1970.
+            clock: seconds that no correction of the time of day touches.
         """
         configuration = tuple(node.labels.get(key) for key in _CONFIGURATION)
         names, told = node.living(), _told(node)
@@ -54,8 +54,8 @@ class Devices:
             self._memories[node.name] = _Memory(configuration, names, told)
             return node
         if memory.configuration != configuration:
-            memory.configuration, memory.until = configuration, now + SETTLE_SECONDS
-        if now < memory.until or (names and names != memory.names):
+            memory.configuration, memory.until = configuration, clock + SETTLE_SECONDS
+        if clock < memory.until or (names and names != memory.names):
             memory.most = told
         else:
             memory.most = {

@@ -13,8 +13,8 @@ import kopf
 
 from gpu_triage.cluster.devices import Devices
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.core import objects
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.core import autoscaler, objects
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
 from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 
@@ -33,7 +33,7 @@ class Intake:
         rules: Rules,
         feeds: Mapping[str, "Feed"],
         changed: Callable[[], None],
-        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Takes nothing yet.
 
@@ -42,10 +42,10 @@ class Intake:
             rules: what counts as a GPU.
             feeds: the watched kinds, by their plural.
             changed: called when the answers may be other ones now.
-            now: seconds since 1970.
+            clock: seconds that no correction of the time of day touches.
         """
         self.feeds = feeds
-        self._now = now
+        self._clock = clock
         self._devices = Devices()
         self._inventory = inventory
         self._rules = rules
@@ -65,6 +65,10 @@ class Intake:
     async def device_class(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a DeviceClass."""
         self._take(DEVICE_CLASSES, event)
+
+    async def event(self, event: Mapping[str, Any], **_: Any) -> None:
+        """Takes an event of an Event."""
+        self._take(EVENTS, event)
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw = event["object"]
@@ -106,7 +110,13 @@ class Intake:
             case "nodes":
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
-                return self._inventory.put_node(self._devices.recall(node, self._now()))
+                return self._inventory.put_node(self._devices.recall(node, self._clock()))
+            case "events":
+                told = objects.event(raw)
+                said = autoscaler.said(told)
+                if said is None or told.involved_object is None:
+                    return self._inventory.drop_saying(uid)
+                return self._inventory.put_saying(uid, told.involved_object.uid, said)
             case _:
                 each = objects.device_class(raw)
                 self._named[kind][each.metadata.name] = uid
@@ -116,6 +126,8 @@ class Intake:
     def _drop(self, kind: str, uid: str) -> bool:
         if kind == PODS:
             return self._inventory.drop_pod(uid)
+        if kind == EVENTS:
+            return self._inventory.drop_saying(uid)
         named = self._named[kind]
         name = next((each for each, own in named.items() if own == uid), None)
         if name is None:
@@ -133,6 +145,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake) -> None:
         (PODS, intake.pod),
         (NODES, intake.node),
         (DEVICE_CLASSES, intake.device_class),
+        (EVENTS, intake.event),
     ):
         if kind in intake.feeds:
             feed = intake.feeds[kind]
