@@ -64,6 +64,7 @@ class Scene:
             self.feeds,
             self.verdicts,
             self.writer,
+            Counters(),
             changed=self.changed,
             free=self.free,
             publish_gated=publish_gated,

@@ -41,6 +41,7 @@ def test_every_setting_can_be_set():
         "EVENT_SERIES_SECONDS": "900",
         "LEASE": "monitoring/gpu-triage",
         "LEASE_SECONDS": "15",
+        "POD_CAUSE_INFO": "false",
         "HTTP_ADDRESS": "[::]:9090",
         "LOG_LEVEL": "debug",
         "LOG_FORMAT": "json",

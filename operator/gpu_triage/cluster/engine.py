@@ -13,6 +13,7 @@ from collections.abc import Generator, Mapping, Set
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.census import Census
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.patience import Patience
 from gpu_triage.cluster.queues import Queues
@@ -35,6 +36,8 @@ class Engine:
     """Follows an inventory."""
 
     def __init__(self, inventory: Inventory) -> None:
+        self.fleet = Fleet(inventory.picture.rules)
+        """The GPUs of all nodes as of the last refresh."""
         self._inventory = inventory
         self._picture = inventory.picture
         self._sites = Sites(self._picture)
@@ -129,6 +132,7 @@ class Engine:
             before = move.before.node if move.before else None
             after = move.after.node if move.after else None
             self._census.move(before, after)
+            self.fleet.move(move.before, move.after)
             for one, other in ((before, after), (after, before)):
                 if one is not None and other is None:
                     concerned.update(there.get(one.name, ()))

@@ -6,12 +6,14 @@ belong to somebody else.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import kopf
 import msgspec
 
+from gpu_triage.cluster.devices import Devices
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.controller.sieve import BUNDLE
 from gpu_triage.core import autoscaler, objects
@@ -35,6 +37,7 @@ class Intake:
         feeds: Mapping[str, "Feed"],
         changed: Callable[[], None],
         free: asyncio.Event,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Takes nothing yet.
 
@@ -44,8 +47,11 @@ class Intake:
             feeds: the watched kinds, by their plural.
             changed: called when the answers may be other ones now.
             free: set while the picture may be changed.
+            clock: seconds that no correction of the time of day touches.
         """
         self.feeds = feeds
+        self._clock = clock
+        self._devices = Devices()
         self._inventory = inventory
         self._rules = rules
         self._changed = changed
@@ -132,7 +138,7 @@ class Intake:
             case "nodes":
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
-                return self._inventory.put_node(node)
+                return self._inventory.put_node(self._devices.recall(node, self._clock()))
             case "events":
                 told = objects.event(raw)
                 said = autoscaler.said(told)
@@ -156,6 +162,7 @@ class Intake:
             return False
         del named[name]
         if kind == NODES:
+            self._devices.forget(name)
             return self._inventory.drop_node(name)
         return self._inventory.drop_class(name)
 

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -49,6 +51,7 @@ class Loop:
         feeds: Mapping[str, Feed],
         verdicts: Verdicts,
         writer: Writer,
+        counters: Counters,
         *,
         changed: asyncio.Event,
         free: asyncio.Event,
@@ -64,6 +67,7 @@ class Loop:
             feeds: the watched kinds, by their plural.
             verdicts: the words.
             writer: takes what should stand on the pods.
+            counters: where recomputations are counted.
             changed: set whenever the answers may be other ones.
             free: set while the inventory may be changed.
             publish_gated: whether pods that a scheduling gate holds are annotated.
@@ -82,6 +86,7 @@ class Loop:
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
+        self._counters = counters
         self._publish_gated = publish_gated
         self._term = term
         self._taken_over: int | None = None
@@ -93,6 +98,16 @@ class Loop:
         self._work: Iterator[None] | None = None
         """What is left to do until every word is right."""
         self._frozen = False
+
+    @property
+    def judged(self) -> bool:
+        """Whether the words have been worked out once."""
+        return self._counters.recomputed.times > 0
+
+    @property
+    def fleet(self) -> Fleet:
+        """The GPUs of all nodes."""
+        return self._engine.fleet
 
     @property
     def synced(self) -> bool:
@@ -142,6 +157,8 @@ class Loop:
                 begun = time.monotonic()
                 self.recompute()
                 took = time.monotonic() - begun + (took if working else 0.0)
+                if self._work is None:
+                    self._counters.recomputed.add(took)
 
     def _pause(self, took: float) -> float:
         """How long to wait for further changes, after a recomputation that took so long.

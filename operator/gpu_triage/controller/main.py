@@ -105,18 +105,22 @@ class Operator:
             self._feeds,
             verdicts,
             self._writer,
+            counters,
             changed=changed,
             free=free,
             publish_gated=settings.publish_gated,
             term=(lambda: election.term) if election is not None else lambda: 0,
         )
         collector = StateCollector(
-            lambda: verdicts.standing,
-            inventory.picture,
+            verdicts,
+            self._loop.fleet,
+            inventory.picture.classes,
             counters,
-            lambda: self._loop.synced,
-            lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
-            __version__,
+            version=__version__,
+            synced=lambda: self._loop.synced,
+            judged=lambda: self._loop.judged,
+            ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
             registry(collector),
