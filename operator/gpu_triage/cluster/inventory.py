@@ -29,6 +29,9 @@ class Inventory:
     def __init__(self, rules: Rules) -> None:
         self.pods: dict[str, PodFacts] = {}
         """Every pod that was put in, by uid."""
+        self.ignored: set[str] = set()
+        """Namespaces that ask to be left alone."""
+        self._ignored_anew: set[str] = set()
         self._nodes: dict[str, NodeFacts] = {}
         self._holders: dict[str, dict[str, PodFacts]] = {}
         self._used: dict[str, dict[str, int]] = {}
@@ -105,6 +108,19 @@ class Inventory:
         known = self._served.pop(name, None) is not None
         self._reclass()
         return known
+
+    def put_namespace(self, name: str, *, ignored: bool) -> bool:
+        """Takes a namespace; no word rests on it."""
+        if (name in self.ignored) is ignored:
+            return False
+        (self.ignored.add if ignored else self.ignored.discard)(name)
+        self._ignored_anew.add(name)
+        return True
+
+    def take_ignored(self) -> list[PodFacts]:
+        """Pods of namespaces that ask to be left alone, or do no more, since this was called."""
+        names, self._ignored_anew = self._ignored_anew, set()
+        return [pod for pod in self.pods.values() if pod.namespace in names] if names else []
 
     def mark_unread(self, kind: str, why: Detail) -> bool:
         """Says that objects of a kind could not be read: words that rest on them are unknown."""

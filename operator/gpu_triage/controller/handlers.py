@@ -12,8 +12,8 @@ import kopf
 
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.causes import DEVICE_CLASSES, NAMESPACES, NODES, PODS
+from gpu_triage.core.facts import IGNORE, node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class Intake:
         self._inventory = inventory
         self._rules = rules
         self._changed = changed
-        self._named: dict[str, dict[str, str]] = {NODES: {}, DEVICE_CLASSES: {}}
+        self._named: dict[str, dict[str, str]] = {
+            kind: {} for kind in (NODES, DEVICE_CLASSES, NAMESPACES)
+        }
         """The uid that a name stands for: a node may be made anew before its end is told."""
         self._broken: set[str] = set()
 
@@ -59,6 +61,10 @@ class Intake:
     async def device_class(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a DeviceClass."""
         self._take(DEVICE_CLASSES, event)
+
+    async def namespace(self, event: Mapping[str, Any], **_: Any) -> None:
+        """Takes an event of a namespace."""
+        self._take(NAMESPACES, event)
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw = event["object"]
@@ -101,6 +107,11 @@ class Intake:
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
                 return self._inventory.put_node(node)
+            case "namespaces":
+                meta = objects.namespace(raw).metadata
+                self._named[kind][meta.name] = uid
+                asked = (meta.annotations or {}).get(f"{self._rules.domain}/{IGNORE}")
+                return self._inventory.put_namespace(meta.name, ignored=asked == "true")
             case _:
                 each = objects.device_class(raw)
                 self._named[kind][each.metadata.name] = uid
@@ -117,6 +128,8 @@ class Intake:
         del named[name]
         if kind == NODES:
             return self._inventory.drop_node(name)
+        if kind == NAMESPACES:
+            return self._inventory.put_namespace(name, ignored=False)
         return self._inventory.drop_class(name)
 
 
@@ -126,6 +139,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake) -> None:
         (PODS, intake.pod),
         (NODES, intake.node),
         (DEVICE_CLASSES, intake.device_class),
+        (NAMESPACES, intake.namespace),
     ):
         if kind in intake.feeds:
             feed = intake.feeds[kind]

@@ -27,7 +27,7 @@ from gpu_triage.controller.health import Health
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.core.causes import DEVICE_CLASSES, NAMESPACES, NODES, PODS
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.metrics import StateCollector, registry
 from gpu_triage.publish.writer import Writer
@@ -37,6 +37,8 @@ log = logging.getLogger("gpu_triage")
 
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
 NOT_CLEAN = 1
+REMOVAL_SECONDS = 4.0
+"""How long removals are written after the signal to end."""
 
 
 def main() -> None:
@@ -155,6 +157,7 @@ class Operator:
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
         self._watch_kind(NODES, "")
+        self._watch_kind(NAMESPACES, "", optional=True)
 
     async def run(self) -> int:
         """Runs until told to stop; returns the exit code."""
@@ -225,6 +228,11 @@ class Operator:
         return code
 
     async def _end_own(self) -> None:
+        """Ends our own parts; what must not stand on pods any more is removed before, if it may."""
+        if (loop := self._own.get("loop")) is not None:
+            loop.cancel()  # it finds nothing new to write
+        if (writer := self._own.get("writer")) is not None and not writer.done():
+            await self._writer.finish(REMOVAL_SECONDS)
         for task in self._own.values():
             task.cancel()
         await asyncio.gather(*self._own.values(), return_exceptions=True)

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned
-from gpu_triage.core.causes import PODS
+from gpu_triage.core.causes import NAMESPACES, PODS
+from gpu_triage.core.facts import IGNORE
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'
@@ -84,8 +85,12 @@ def tokens(rules: Rules) -> tuple[bytes, ...]:
 
 
 def lean(kind: str, rules: Rules) -> "Sieve":
-    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim."""
-    return Sieve(tokens(rules) if kind == PODS else (), Slim(kind))
+    """The sieve for a kind: what names nothing that matters is dropped, all else is made slim.
+
+    Of namespaces only those matter that ask to be left alone.
+    """
+    needed = {PODS: tokens(rules), NAMESPACES: (f'"{rules.domain}/{IGNORE}"'.encode(),)}
+    return Sieve(needed.get(kind, ()), Slim(kind))
 
 
 class Sieve:

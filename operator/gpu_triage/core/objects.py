@@ -228,6 +228,12 @@ class DeviceClass(_Object, frozen=True):
     spec: DeviceClassSpec | None = None
 
 
+class Namespace(_Object, frozen=True):
+    """What pods are in; it may ask to be left alone."""
+
+    metadata: Metadata = Metadata()
+
+
 class ObjectError(ValueError):
     """An object does not have the shape that Kubernetes gives it; says where."""
 
@@ -245,6 +251,11 @@ def node(raw: Any) -> Node:
 def device_class(raw: Any) -> DeviceClass:
     """A DeviceClass from parsed JSON or YAML. Raises ObjectError."""
     return _convert(raw, DeviceClass)
+
+
+def namespace(raw: Any) -> Namespace:
+    """A namespace from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Namespace)
 
 
 def _convert(raw: Any, kind: type[T]) -> T:
