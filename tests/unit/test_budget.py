@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from bench.budget import HOUR, budget, table
+
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Pace, Verdicts
 from gpu_triage.controller.feed import Feed
@@ -135,7 +135,8 @@ def test_an_hour_of_churn_stays_within_the_budget():
     assert counted["removal"] == placed == 12
     assert counted["annotation"] <= most.numbers + 60 + came
     assert counted["annotation"] > most.numbers / 2, "it was no churn"
-    assert counted["event"] <= speaking
+    # Who has moved up among the oldest gets one when its series would go on.
+    assert speaking <= counted["event"] <= speaking + placed
     assert counted["series"] <= most.series
     assert {str(each) for each in Kind} >= set(counted)
 
@@ -143,11 +144,11 @@ def test_an_hour_of_churn_stays_within_the_budget():
 def test_in_no_second_is_there_more_than_the_burst_and_the_rate():
     cluster = Cluster()
     cluster.put(builders.node(gpus=0, capacity=8))
-    for number in range(400):
+    for number in range(150):
         cluster.put(builders.pod(f"p-{number}"))
-    cluster.pass_time(40)
+    cluster.pass_time(20)
     times = [moment for moment, _ in cluster.sent]
-    assert len(times) == 800
+    assert len(times) == 300
     for index, moment in enumerate(times):
         within = sum(1 for other in times[index:] if other < moment + 10)
         assert within <= cluster.terms.burst + 10 * cluster.terms.rate
