@@ -23,7 +23,7 @@ from tests.e2e.operator_process import (
 )
 
 COPIED = {"gpu-triage.io/cause": "taint", "gpu-triage.io/since": "2026-01-01T00:00:00Z"}
-MANY = 200
+MANY = 40
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,12 @@ def kubeconfig(cluster, tmp_path_factory):
 
 
 @pytest.fixture
-def apply(cluster, namespace):
-    """A function that applies pods that ask for more than this test's node has."""
+def apply(cluster, namespace, add_node):
+    """A function that applies pods that want a node which is not there, or the one that is named.
+
+    There is a node, so that their word is label-mismatch.
+    """
+    add_node(1)
 
     def make(*names, annotations=None, gpus=2, node=None):
         selector = {"kubernetes.io/hostname": node or "nowhere"}

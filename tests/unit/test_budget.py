@@ -14,7 +14,8 @@ import pytest
 from bench.budget import HOUR, budget, table
 
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
@@ -52,6 +53,7 @@ class Cluster:
             changed=changed,
             publish_gated=False,
             now=lambda: self.now,
+            clock=lambda: self.now,
         )
         self.intake = Intake(self.inventory, rules, feeds, changed.set)
         self.objects = {}

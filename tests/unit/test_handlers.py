@@ -8,7 +8,13 @@ from gpu_triage.controller.handlers import Intake
 from gpu_triage.core.rules import Rules
 from tests import builders
 
-KINDS = {"Pod": "pod", "Node": "node", "DeviceClass": "device_class", "Namespace": "namespace"}
+KINDS = {
+    "Pod": "pod",
+    "Node": "node",
+    "DeviceClass": "device_class",
+    "Namespace": "namespace",
+    "Event": "event",
+}
 
 
 class Scene:
@@ -17,7 +23,7 @@ class Scene:
     def __init__(self):
         self.changes = 0
         self.inventory = Inventory(Rules())
-        kinds = ("pods", "nodes", "deviceclasses", "namespaces")
+        kinds = ("pods", "nodes", "deviceclasses", "namespaces", "events")
         self.feeds = {kind: Feed(kind, "", "v1", clock=float) for kind in kinds}
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed)
 
@@ -153,3 +159,18 @@ def test_a_namespace_that_asks_to_be_left_alone_is_known_until_it_does_no_more()
     )
     assert scene.inventory.ignored == set()
     assert [pod.name for pod in scene.inventory.take_ignored()] == ["a"]
+
+
+def test_what_autoscalers_say_is_kept_until_their_event_is_gone():
+    scene = Scene()
+    made = builders.event("TriggeredScaleUp", "pod triggered scale-up: [{pool 1->2 (max: 8)}]")
+    made["metadata"]["uid"] = "uid-event"
+    other = builders.event("Scheduled", "Successfully assigned default/train to gpu-a")
+    other["metadata"]["uid"] = "uid-other"
+    assert scene.take(made)
+    assert not scene.take(made)
+    assert not scene.take(other)
+    assert scene.inventory.picture.said["uid-default-train"].coming
+    assert not scene.take(other, "DELETED")
+    assert scene.take(made, "DELETED")
+    assert scene.inventory.picture.said == {}

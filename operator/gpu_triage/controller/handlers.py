@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import kopf
 
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.core import objects
-from gpu_triage.core.causes import DEVICE_CLASSES, NAMESPACES, NODES, PODS
+from gpu_triage.core import autoscaler, objects
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
 from gpu_triage.core.facts import IGNORE, node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 
@@ -66,6 +66,10 @@ class Intake:
         """Takes an event of a namespace."""
         self._take(NAMESPACES, event)
 
+    async def event(self, event: Mapping[str, Any], **_: Any) -> None:
+        """Takes an event of an Event."""
+        self._take(EVENTS, event)
+
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw = event["object"]
         uid: str = raw["metadata"]["uid"]
@@ -112,6 +116,12 @@ class Intake:
                 self._named[kind][meta.name] = uid
                 asked = (meta.annotations or {}).get(f"{self._rules.domain}/{IGNORE}")
                 return self._inventory.put_namespace(meta.name, ignored=asked == "true")
+            case "events":
+                told = objects.event(raw)
+                said = autoscaler.said(told)
+                if said is None or told.involved_object is None:
+                    return self._inventory.drop_saying(uid)
+                return self._inventory.put_saying(uid, told.involved_object.uid, said)
             case _:
                 each = objects.device_class(raw)
                 self._named[kind][each.metadata.name] = uid
@@ -121,6 +131,8 @@ class Intake:
     def _drop(self, kind: str, uid: str) -> bool:
         if kind == PODS:
             return self._inventory.drop_pod(uid)
+        if kind == EVENTS:
+            return self._inventory.drop_saying(uid)
         named = self._named[kind]
         name = next((each for each, own in named.items() if own == uid), None)
         if name is None:
@@ -140,6 +152,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake) -> None:
         (NODES, intake.node),
         (DEVICE_CLASSES, intake.device_class),
         (NAMESPACES, intake.namespace),
+        (EVENTS, intake.event),
     ):
         if kind in intake.feeds:
             feed = intake.feeds[kind]

@@ -52,6 +52,7 @@ class Loop:
         changed: asyncio.Event,
         publish_gated: bool,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Does nothing yet.
 
@@ -63,13 +64,14 @@ class Loop:
             changed: set whenever the answers may be other ones.
             publish_gated: whether pods that a scheduling gate holds are annotated.
             now: seconds since 1970.
+            clock: seconds that never go back.
         """
         self.beat = time.monotonic()
         """When it was last seen alive, by the monotonic clock."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
-        """When a word is looked at again because time has passed."""
+        """When a word is looked at again because time has passed, by the clock."""
         self._unsaid: dict[str, None] = {}
         """Pods whose words may want a message, in the order in which they came to."""
         self._said: dict[str, tuple[float, int]] = {}
@@ -84,6 +86,7 @@ class Loop:
         self._writer = writer
         self._publish_gated = publish_gated
         self._now = now
+        self._clock = clock
         self._changed = changed
         self._frozen = False
 
@@ -98,9 +101,9 @@ class Loop:
 
     async def run(self) -> None:
         """Recomputes whenever something has changed or is due, for ever."""
-        look_again, took = math.inf, 0.0
+        took = 0.0
         while True:
-            await self._wait(look_again)
+            await self._wait()
             self.beat = time.monotonic()
             if self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
@@ -111,14 +114,14 @@ class Loop:
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if not self._changed.is_set() and self._now() < look_again:
+            if not self._changed.is_set() and self.wait() > 0:
                 self._review(self._now())
             else:
                 await asyncio.sleep(self._pause(took))
                 self._seen += self._changed.is_set()
                 self._changed.clear()
                 begun = time.monotonic()
-                look_again = self.recompute()
+                self.recompute()
                 took = time.monotonic() - begun
 
     def _pause(self, took: float) -> float:
@@ -130,36 +133,43 @@ class Loop:
             return took
         return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
-    def recompute(self) -> float:
-        """Brings every word up to date, and says for one turn what is to be said of them.
-
-        Returns:
-            When to do it again, in seconds since 1970; infinity where only an event can change an
-            answer.
-        """
-        now = self._now()
-        told = self._engine.refresh(now).union(self._agenda.take(now))
+    def recompute(self) -> None:
+        """Brings every word up to date, and says for one turn what is to be said of them."""
+        now, clock = self._now(), self._clock()
+        told = self._engine.refresh(now).union(self._agenda.take(clock))
         for uid in sorted(told, key=self._age):
-            self._settle(uid, now)
+            self._settle(uid, now, clock)
         for pod in self._inventory.take_ignored():
             self._publish(pod)
         self._speak(now)
         self._review(now)
-        return now if self._unsaid else min(self._engine.next, self._agenda.next)
+
+    def wait(self) -> float:
+        """How long until it is to be done again if nothing changes, in seconds.
+
+        0 or less: now; infinity where only an event can change an answer.
+        """
+        if self._unsaid:
+            return 0.0
+        return min(self._engine.next - self._now(), self._agenda.next - self._clock())
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
         return (pod.created or 0.0, pod.key) if pod is not None else (0.0, "")
 
-    def _settle(self, uid: str, now: float) -> None:
+    def _settle(self, uid: str, now: float, clock: float) -> None:
         pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-        again = math.inf
+        again, before = math.inf, self._verdicts.of(uid)
         if pod is not None and raw is not None:
-            again = self._verdicts.judge(pod, raw, now)
+            again = self._verdicts.judge(pod, raw, now, clock)
             self._unsaid[uid] = None
+        elif pod is not None and pod.node:
+            self._verdicts.place(uid, clock)
         else:
             self._verdicts.forget(uid)
         self._agenda.put(uid, again)
+        if before is not None and before is self._verdicts.of(uid):
+            return  # another raw word, which may not last
         if pod is not None:
             self._publish(pod)
         else:
@@ -230,8 +240,8 @@ class Loop:
                 changed |= self._inventory.mark_unread(kind, why)
         return changed
 
-    async def _wait(self, look_again: float) -> None:
-        seconds = max(0.0, min(BEAT_SECONDS, look_again - self._now()))
+    async def _wait(self) -> None:
+        seconds = max(0.0, min(BEAT_SECONDS, self.wait()))
         # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

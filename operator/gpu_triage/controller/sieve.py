@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned
-from gpu_triage.core.causes import NAMESPACES, PODS
+from gpu_triage.core import autoscaler
+from gpu_triage.core.causes import EVENTS, NAMESPACES, PODS
 from gpu_triage.core.facts import IGNORE
 from gpu_triage.core.rules import Rules
 
@@ -23,6 +24,12 @@ GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code"
 REMEMBERED_ENDS = 1000
 """An event of an object that comes after its end is that much late at most."""
 
+_REASONS = (*autoscaler.TAKEN_ON, autoscaler.TURNED_DOWN)
+_AUTOSCALERS = (
+    *(f'"{reason}"'.encode() for reason in _REASONS),
+    f'"{autoscaler.KARPENTER_FAILED}'.encode(),
+)
+"""Byte strings of which every Event of an autoscaler about a pod holds one."""
 _WILD = re.compile(r"\[!?\]?[^\]]*\]|[*?\[]")
 
 
@@ -87,9 +94,11 @@ def tokens(rules: Rules) -> tuple[bytes, ...]:
 def lean(kind: str, rules: Rules) -> "Sieve":
     """The sieve for a kind: what names nothing that matters is dropped, all else is made slim.
 
-    Of namespaces only those matter that ask to be left alone.
+    Of namespaces only those matter that ask to be left alone, of Events those that an autoscaler
+    may have made.
     """
-    needed = {PODS: tokens(rules), NAMESPACES: (f'"{rules.domain}/{IGNORE}"'.encode(),)}
+    asks = f'"{rules.domain}/{IGNORE}"'.encode()
+    needed = {PODS: tokens(rules), NAMESPACES: (asks,), EVENTS: _AUTOSCALERS}
     return Sieve(needed.get(kind, ()), Slim(kind))
 
 

@@ -13,6 +13,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "nodes": objects.Node,
     "deviceclasses": objects.DeviceClass,
     "namespaces": objects.Namespace,
+    "events": objects.Event,
 }
 
 _HEAD = b'{"metadata":{'

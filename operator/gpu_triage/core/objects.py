@@ -234,6 +234,31 @@ class Namespace(_Object, frozen=True):
     metadata: Metadata = Metadata()
 
 
+class InvolvedObject(_Object, frozen=True):
+    """What an Event is about."""
+
+    kind: str = ""
+    uid: str = ""
+
+
+class EventSeries(_Object, frozen=True):
+    """That an Event goes on."""
+
+    last_observed_time: str | None = None
+
+
+class Event(_Object, frozen=True):
+    """An Event, as the core group has it."""
+
+    metadata: Metadata = Metadata()
+    involved_object: InvolvedObject | None = None
+    reason: str | None = None
+    message: str | None = None
+    last_timestamp: str | None = None
+    event_time: str | None = None
+    series: EventSeries | None = None
+
+
 class ObjectError(ValueError):
     """An object does not have the shape that Kubernetes gives it; says where."""
 
@@ -256,6 +281,11 @@ def device_class(raw: Any) -> DeviceClass:
 def namespace(raw: Any) -> Namespace:
     """A namespace from parsed JSON or YAML. Raises ObjectError."""
     return _convert(raw, Namespace)
+
+
+def event(raw: Any) -> Event:
+    """An Event of the core group from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Event)
 
 
 def _convert(raw: Any, kind: type[T]) -> T:
