@@ -78,9 +78,12 @@ class OperatorProcess:
             with error:
                 return error.code, error.read().decode()
 
-    def wait_ready(self):
+    def wait_ready(self, timeout=30.0):
         laboratory.wait_for(
-            "the operator is ready", lambda: self.get("readyz")[0] == 200, seen=self.log.read_text
+            "the operator is ready",
+            lambda: self.get("readyz")[0] == 200,
+            timeout,
+            seen=self.log.read_text,
         )
 
     def metric(self, line):

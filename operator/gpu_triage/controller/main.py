@@ -163,6 +163,7 @@ class Operator:
             synced=lambda: self._loop.synced,
             judged=lambda: self._loop.judged,
             ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            leads=lambda: self._loop.leading,
             pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
