@@ -9,7 +9,7 @@ import json
 import pytest
 import yaml
 
-from tests.chart.helm import CHART, IMAGE, Helm
+from tests.chart.helm import CHART, IMAGE, Helm, HelmError
 from tests.controlplane import ControlPlaneError
 from tests.e2e import laboratory
 
@@ -115,7 +115,7 @@ def test_without_the_right_to_policies_nothing_is_installed(
         [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
     )
     few = Helm(tmp_path, kubeconfig_for(home, "installer"))
-    with pytest.raises(Exception, match="validatingadmissionpolicies"):
+    with pytest.raises(HelmError, match="validatingadmissionpolicies"):
         few.run("install", RELEASE, str(CHART), "-n", home, values={"image": IMAGE})
     with pytest.raises(ControlPlaneError, match="not found"):
         deployed(cluster, home)
