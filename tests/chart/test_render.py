@@ -70,12 +70,12 @@ def test_it_installs_so_much(helm):
         ),
         (
             {"replicas": 2},
-            {("Role", NAME), ("RoleBinding", NAME), ("PodDisruptionBudget", NAME)},
+            {(kind, NAME) for kind in ("Lease", "Role", "RoleBinding", "PodDisruptionBudget")},
             set(),
         ),
         (
             {"replicas": 2, "rbac": {"create": False}},
-            {("PodDisruptionBudget", NAME)},
+            {("Lease", NAME), ("PodDisruptionBudget", NAME)},
             {("ClusterRole", NAME), ("ClusterRoleBinding", NAME)},
         ),
         ({"serviceMonitor": {"enabled": True}}, {("ServiceMonitor", NAME)}, set()),

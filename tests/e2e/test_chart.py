@@ -15,7 +15,7 @@ RELEASE = "chart-test"
 NAME = f"{RELEASE}-gpu-triage"
 KINDS = (
     "all,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,configmaps,secrets,"
-    "validatingadmissionpolicies,validatingadmissionpolicybindings,poddisruptionbudgets"
+    "validatingadmissionpolicies,validatingadmissionpolicybindings,poddisruptionbudgets,leases"
 )
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
-from tests.e2e.account import JSON_PATCH, Account
+from tests.e2e.account import JSON_PATCH, Account, wait_until_held
 from tests.e2e.operator_process import ACCOUNT, NAMESPACE, give_rights, take_rights
 
 DOMAIN = "gpu-triage.io"
@@ -39,23 +39,9 @@ def operator(cluster, place):
     token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
     account = Account(cluster, token)
     laboratory.apply(cluster, builders.pod("probe", namespace=place, selector={"no": "node"}))
-    wait_until_held(account, place)
+    wait_until_held(account, place, "probe")
     yield account
     take_rights(cluster)
-
-
-def wait_until_held(account, place):
-    """Wait for a refusal of each policy: a policy is in force about a second after its binding."""
-    laboratory.wait_for(
-        "the policy for pods refuses",
-        lambda: (
-            account.merge(
-                f"/api/v1/namespaces/{place}/pods/probe/status?dryRun=All",
-                {"metadata": {"labels": {"not": "ours"}}},
-            )[0]
-            == 403
-        ),
-    )
 
 
 @contextlib.contextmanager
@@ -460,7 +446,7 @@ def test_the_account_of_the_cleanup_is_held_too(cluster, place, operator, pod, t
     try:
         token = cluster.kubectl("create", "token", "rights-test-cleanup", "-n", NAMESPACE).strip()
         cleanup = Account(cluster, token)
-        wait_until_held(cleanup, place)
+        wait_until_held(cleanup, place, "probe")
         operator.apply(place, POD, OWN)
         for patch in ("a label removed", "phase: Failed", "ignore, which is the user's"):
             status, answer = cleanup.merge(status_of(place), PATCHES[patch])
