@@ -101,6 +101,9 @@ def take_rights(cluster):
     """Remove what of deploy/rbac is no part of a namespace."""
     for kind in ("clusterrolebinding", "clusterrole"):
         cluster.kubectl("delete", kind, "gpu-triage", "--ignore-not-found")
+    for name in ("gpu-triage-pods", "gpu-triage-events"):
+        for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+            cluster.kubectl("delete", kind, name, "--ignore-not-found")
 
 
 def published(cluster, namespace, name):

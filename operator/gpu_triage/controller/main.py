@@ -22,7 +22,7 @@ from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.settling import Pace
 from gpu_triage.cluster.verdicts import Verdicts
-from gpu_triage.controller import discovery, logs, watcher
+from gpu_triage.controller import discovery, last_pod, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
 from gpu_triage.controller.cleanup import Cleanup, CleanupError
 from gpu_triage.controller.election import Election
@@ -68,7 +68,7 @@ def run(environ: Mapping[str, str], arguments: Sequence[str] = ()) -> int:
         access = find(environ, kubeconfig=settings.kubeconfig, context=settings.context)
         log.info("Started version=%s server=%s %s", __version__, access.server, settings.banner())
         if given.cleanup:
-            return asyncio.run(_clean_up(settings, access))
+            return asyncio.run(_clean_up(settings, access, given.after))
         return asyncio.run(Operator(settings, access).run())
     except AccessError as error:
         log.error("Found no way to the cluster: %s", error)
@@ -87,14 +87,22 @@ def _parser() -> argparse.ArgumentParser:
         help="take the operator's annotations off every pod of the cluster, and end; "
         "for when the operator itself is gone",
     )
+    parser.add_argument(
+        "--after",
+        type=last_pod.place,
+        metavar="NAMESPACE/LABEL=VALUE,…",
+        help="with --cleanup: wait first until no such pod is left, for a minute at most",
+    )
     parser.add_argument("--version", action="version", version=__version__)
     return parser
 
 
-async def _clean_up(settings: Settings, access: Access) -> int:
+async def _clean_up(settings: Settings, access: Access, after: tuple[str, str] | None) -> int:
     transport = _transport(access)
     domains = (settings.annotation_domain, *settings.old_annotation_domains)
     try:
+        if after is not None:
+            await last_pod.wait_until_gone(transport, *after)
         await Cleanup(
             transport, domains, rate=settings.writes_per_second, burst=settings.write_burst
         ).run()

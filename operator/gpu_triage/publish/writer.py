@@ -356,7 +356,7 @@ class Writer:
             pod.key,
             answer.status,
             answer.message,
-            _RIGHTS[write.kind] if refused else "report this, with the versions in use",
+            _fix(write, answer) if refused else "report this, with the versions in use",
         )
 
     def _pause(self, at_least: float) -> None:
@@ -371,6 +371,15 @@ class Writer:
         self._counters.writes[write.kind, result] += 1
 
 
+def _fix(write: Write, answer: Answer) -> str:
+    # Policies and webhooks alike "denied" it; a missing right only is forbidden.
+    return _POLICY if "denied" in answer.message else _RIGHTS[write.kind]
+
+
+_POLICY = (
+    "the policy that it names must let this account write its annotations and Events; it has to"
+    " know the account and GPU_TRIAGE_ANNOTATION_DOMAIN"
+)
 _RIGHTS = {
     Kind.ANNOTATION: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
     Kind.REMOVAL: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
