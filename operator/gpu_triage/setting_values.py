@@ -97,6 +97,16 @@ def domain(text: str) -> str:
     return text
 
 
+def lease(text: str) -> str:
+    """NAMESPACE/NAME of a Lease."""
+    namespace, _, name = text.partition("/")
+    if not re.fullmatch(_DNS_LABEL, namespace) or not re.fullmatch(
+        rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*", name
+    ):
+        raise ValueError("give NAMESPACE/NAME of a Lease, such as gpu-triage/gpu-triage")
+    return text
+
+
 def domains(text: str) -> tuple[str, ...]:
     """DNS names that are not reserved."""
     return tuple(domain(each) for each in listed(text))

@@ -52,9 +52,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Which pods a message names as holding the GPUs: ``own``, those of the waiting pod's
     namespace; ``all``; ``none``. The others are counted."""
     settle_seconds: float = 2
-    """How long a pod waits before its first word is published, in seconds."""
+    """How long a pod waits before its first word is published, and how long another word or detail
+    must last before it is, in seconds."""
     fit_seconds: float = 30
     """How long a pod must fit without a break before the word is ``not-gpu``, in seconds."""
+    autoscaling: bool = _DEFAULTS.autoscaling
+    """Whether an autoscaler makes nodes for pods that wait: then "no such node" is no mistake."""
+    autoscaling_settle_seconds: float = 30
+    """With ``autoscaling``: how long a pod waits before its first word is published where a new
+    node may be on its way, in seconds. Autoscalers look about every 10 s."""
+    read_events: bool = False
+    """Whether Events are read for what an autoscaler says of pods that wait. It needs the right to
+    list and watch events in the core group, of all namespaces."""
+    scaling_up_seconds: float = _DEFAULTS.scaling_up_seconds
+    """How long a pod counts as taken on by an autoscaler after that said so, in seconds."""
+    restless_seconds: float = 60
+    """How long a word or detail must last before it is published of a pod that has changed three
+    times in ``quiet_seconds``, in seconds."""
+    quiet_seconds: float = 600
+    """After how many seconds without a stir a pod counts as quiet again."""
     message_refresh_seconds: float = 600
     """How often at most the message changes while the word stays, in seconds."""
     event_series_seconds: float = 1800
@@ -71,6 +87,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests a second may change something, all kinds together."""
     write_burst: int = 100
     """How many of them may come at once after a time without any."""
+    lease: str = ""
+    """NAMESPACE/NAME of the Lease by which replicas agree which one of them writes. Empty where
+    there is only one: it writes without asking."""
+    lease_seconds: float = 10
+    """How long a leader that says nothing more is waited for, in seconds. It renews the Lease every
+    fifth of that, and stops writing after six tenths."""
+    pod_cause_info: bool = True
+    """Whether every waiting pod has a row of its own in the metrics. Above 1,000 pods there is none
+    in any case, and the log says so."""
     http_address: str = "0.0.0.0:8080"
     """HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one, which the log names."""
     log_level: str = "info"
@@ -91,9 +116,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             node_labels=self.node_labels,
             startup_taints=self.startup_taints,
             kube_schedulers=self.kube_schedulers,
+            autoscaling=self.autoscaling,
             domain=self.annotation_domain,
             old_domains=self.old_annotation_domains,
             name_holders=self.publish_holders,
+            scaling_up_seconds=self.scaling_up_seconds,
             node_starting_seconds=self.node_starting_seconds,
         )
 
@@ -191,6 +218,12 @@ _READ: dict[str, Callable[[str], Any]] = {
     "publish_holders": values.one_of("own", "all", "none"),
     "settle_seconds": values.seconds(0, 3600),
     "fit_seconds": values.seconds(0, 3600),
+    "autoscaling": values.switch,
+    "autoscaling_settle_seconds": values.seconds(0, 3600),
+    "read_events": values.switch,
+    "scaling_up_seconds": values.seconds(0, 86400),
+    "restless_seconds": values.seconds(0, 3600),
+    "quiet_seconds": values.seconds(1, 86400),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
     "event_gap_seconds": values.seconds(0, 86400),
@@ -198,6 +231,9 @@ _READ: dict[str, Callable[[str], Any]] = {
     "refreshes_per_second": values.number(1, 500),
     "writes_per_second": values.number(1, 500),
     "write_burst": values.number(1, 1000),
+    "lease": values.lease,
+    "lease_seconds": values.seconds(5, 300),
+    "pod_cause_info": values.switch,
     "http_address": values.address,
     "log_level": values.one_of("debug", "info", "warning", "error"),
     "log_format": values.one_of("text", "json"),

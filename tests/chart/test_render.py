@@ -1,12 +1,13 @@
 """What the chart installs, and what each value changes."""
 
 import difflib
+import shutil
 
 import pytest
 import yaml
 
 from gpu_triage import __version__
-from tests.chart.helm import CHART, Helm, environment, weight
+from tests.chart.helm import CHART, Helm, HelmError, environment, weight
 
 NAME = "gpu-triage"
 DEFAULT = {
@@ -69,12 +70,12 @@ def test_it_installs_so_much(helm):
         ),
         (
             {"replicas": 2},
-            {("Role", NAME), ("RoleBinding", NAME), ("PodDisruptionBudget", NAME)},
+            {(kind, NAME) for kind in ("Lease", "Role", "RoleBinding", "PodDisruptionBudget")},
             set(),
         ),
         (
             {"replicas": 2, "rbac": {"create": False}},
-            {("PodDisruptionBudget", NAME)},
+            {("Lease", NAME), ("PodDisruptionBudget", NAME)},
             {("ClusterRole", NAME), ("ClusterRoleBinding", NAME)},
         ),
         ({"serviceMonitor": {"enabled": True}}, {("ServiceMonitor", NAME)}, set()),
@@ -298,7 +299,7 @@ def test_no_template_asks_what_the_cluster_can_do():
 
 ALERTS = """\
 groups:
-  - name: gpu-triage
+  - name: always
     rules:
       - alert: First
         expr: vector(1)
@@ -310,19 +311,25 @@ groups:
         labels: {severity: info}
         annotations: {summary: Second., runbook_url: "https://a.example/b.md#second"}
 """
+OPTIONAL = """\
+groups:
+  - name: optional
+    rules:
+      - alert: Third
+        expr: vector(3)
+        labels: {severity: info}
+        annotations: {summary: Third., runbook_url: "https://a.example/b.md#third"}
+"""
 
 
 @pytest.fixture
 def with_alerts(tmp_path, helm):
-    """A function that renders the rules of a chart with two alerts."""
+    """A function that renders the rules of a chart with three alerts, one of them optional."""
     chart = tmp_path / "chart"
-    for file in CHART.rglob("*"):
-        if file.is_file():
-            copy = chart / file.relative_to(CHART)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(file.read_text())
+    shutil.copytree(CHART, chart)
     (chart / "files").mkdir(exist_ok=True)
     (chart / "files" / "alerts.yaml").write_text(ALERTS)
+    (chart / "files" / "alerts-optional.yaml").write_text(OPTIONAL)
 
     def render(**rule):
         values = {"prometheusRule": {"enabled": True, **rule}}
@@ -346,6 +353,8 @@ def test_an_alert_is_changed_by_its_name(with_alerts):
     assert with_alerts(alerts={name: {"enabled": False} for name in ("First", "Second")}) == {
         "groups": []
     }
+    both = yaml.safe_load(ALERTS)["groups"] + yaml.safe_load(OPTIONAL)["groups"]
+    assert with_alerts(alerts={"Third": {"enabled": True}}) == {"groups": both}
 
 
 def test_runbooks_can_be_moved(with_alerts):
@@ -357,7 +366,9 @@ def test_runbooks_can_be_moved(with_alerts):
 
 
 def test_an_alert_that_is_not_there_is_said(with_alerts):
-    with pytest.raises(Exception, match="Frist: there is no such alert; choose from First, Second"):
+    with pytest.raises(
+        HelmError, match="Frist: there is no such alert; choose from First, Second, Third"
+    ):
         with_alerts(alerts={"Frist": {"enabled": False}})
 
 

@@ -5,6 +5,8 @@ import ssl
 import urllib.error
 import urllib.request
 
+from tests.e2e import laboratory
+
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
@@ -55,3 +57,10 @@ class Account:
             {"apiVersion": "v1", "kind": "Pod", "metadata": metadata},
             APPLY,
         )
+
+
+def wait_until_held(account, namespace, pod):
+    """Wait until the policy refuses an account's write: in force a second after its binding."""
+    path = f"/api/v1/namespaces/{namespace}/pods/{pod}/status?dryRun=All"
+    patch = {"metadata": {"labels": {"not": "ours"}}}
+    laboratory.wait_for("the policy refuses", lambda: account.merge(path, patch)[0] == 403)

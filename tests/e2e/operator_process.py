@@ -64,19 +64,26 @@ class OperatorProcess:
         """Return what it has logged, without the times."""
         return [line.partition(" ")[2] for line in self.log.read_text().splitlines()]
 
+    @property
+    def address(self):
+        """HOST:PORT of its pages."""
+        return re.findall(r"Serving .* address=(\S+)", self.log.read_text())[-1]
+
     def get(self, page):
         """Return status and text of one of its pages."""
-        address = re.findall(r"Serving .* address=(\S+)", self.log.read_text())[-1]
         try:
-            with urllib.request.urlopen(f"http://{address}/{page}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.address}/{page}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
 
-    def wait_ready(self):
+    def wait_ready(self, timeout=30.0):
         laboratory.wait_for(
-            "the operator is ready", lambda: self.get("readyz")[0] == 200, seen=self.log.read_text
+            "the operator is ready",
+            lambda: self.get("readyz")[0] == 200,
+            timeout,
+            seen=self.log.read_text,
         )
 
     def metric(self, line):
@@ -135,7 +142,8 @@ def wait_until_bare(cluster, namespace, name):
 class History:
     """Every state of the pods of a namespace, as a watcher sees it."""
 
-    FIELDS = r'{.metadata.name}{" "}{.metadata.annotations.gpu-triage\.io/cause}{"\n"}'
+    ANNOTATIONS = r".metadata.annotations.gpu-triage\.io"
+    FIELDS = f'{{.metadata.name}} {{{ANNOTATIONS}/cause}}/{{{ANNOTATIONS}/detail}}{{"\\n"}}'
 
     def __init__(self, cluster, namespace, path):
         self._path = Path(path)
@@ -156,9 +164,15 @@ class History:
 
     def causes(self, name):
         """Return the causes that a pod carried, in order, each once in a row; "" for none."""
+        causes = [word.partition("/")[0] for word in self.words(name)]
+        return [cause for at, cause in enumerate(causes) if causes[at - 1 : at] != [cause]]
+
+    def words(self, name):
+        """Return the same with their details: CAUSE/DETAIL."""
         found = []
         for line in self._path.read_text().splitlines():
-            pod, _, cause = line.partition(" ")
-            if pod == name and found[-1:] != [cause.strip()]:
-                found.append(cause.strip())
+            pod, _, word = line.partition(" ")
+            word = word.strip("/")
+            if pod == name and found[-1:] != [word]:
+                found.append(word)
         return found

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-KINDS = {"pods": "Pod", "nodes": "Node"}
+KINDS = {"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}
 
 
 class ScriptedApi:
@@ -18,6 +18,7 @@ class ScriptedApi:
     def __init__(self):
         self.objects = {kind: [] for kind in KINDS}
         self.scripts = {kind: [] for kind in (*KINDS, "discovery")}
+        self.version = None
         self.requests = []
         self.watches = {}
         self._open = []
@@ -58,20 +59,22 @@ class ScriptedApi:
         if request.path == "/api/v1" and self.scripts["discovery"]:
             return await self.scripts["discovery"].pop(0)(request)
         match request.path.strip("/").split("/"):
+            case ["version"] if self.version:
+                return web.json_response(self.version)
             case ["api"]:
                 return web.json_response({"versions": ["v1"]})
             case ["apis"]:
                 return web.json_response({"groups": []})
             case ["api", "v1"]:
                 # kopf watches nothing before it has found namespaces in discovery.
-                known = [_described(kind) for kind in (*KINDS, "namespaces")]
+                known = [_described(kind) for kind in KINDS]
                 return web.json_response({"resources": known})
             case ["api", "v1", kind]:
                 if self.scripts[kind]:
                     return await self.scripts[kind].pop(0)(request)
                 if "watch" in request.query:
                     return await self.watch(request, kind)
-                return page(kind, self.objects[kind])
+                return page(kind, self.objects.get(kind, []))
         return web.json_response({"kind": "Status", "code": 404}, status=404)
 
     async def watch(self, request, kind):
@@ -116,7 +119,7 @@ def paged(kind, items, more):
 def _described(kind):
     return {
         "name": kind,
-        "kind": KINDS.get(kind, "Namespace"),
+        "kind": KINDS[kind],
         "singularName": kind[:-1],
         "namespaced": kind == "pods",
         "verbs": ["list", "watch", "patch"],

@@ -43,7 +43,14 @@ class Scene:
         self.counters = Counters()
         self.meanwhile = None
         self.terms = Terms(domain="gpu-triage.io", **terms)
-        self.writer = Writer(self.send, lambda: self.clock, self.counters, self.terms)
+        self.leads = True
+        self.writer = Writer(
+            self.send,
+            lambda: self.clock,
+            self.counters,
+            self.terms,
+            may_write=lambda: self.leads,
+        )
         self.writer.hold(False)
 
     async def send(self, write):

@@ -18,6 +18,7 @@ matchConstraints:
       apiVersions: [v1]
       operations: [UPDATE]
       resources: [pods, "pods/*"]
+      scope: "*"
 matchConditions:
   {{- include "gpu-triage.isAccount" . | nindent 2 }}
 variables:
@@ -72,6 +73,7 @@ matchConstraints:
       apiVersions: [v1]
       operations: [CREATE, UPDATE]
       resources: [events]
+      scope: "*"
 matchConditions:
   {{- include "gpu-triage.isAccount" . | nindent 2 }}
 validations:

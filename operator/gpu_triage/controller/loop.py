@@ -1,7 +1,10 @@
 """Debounce, bring the words up to date, publish.
 
 Handlers only change the picture and say so; a burst of changes is taken in together. The words come
-first and cost little. Their messages come after, in turns: each costs a look at every node.
+first and cost little, but where thousands of shapes wait for thousands of nodes even they take
+seconds. So they are worked out in turns, and the picture stays as it is until all are; a handler
+that comes meanwhile waits. Their messages come after, in turns too: each costs a look at every
+node.
 """
 
 import asyncio
@@ -10,16 +13,18 @@ import gc
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
-from gpu_triage.core.causes import Cause
+from gpu_triage.core.causes import KINDS, Cause
 from gpu_triage.core.explain import explain
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -31,8 +36,14 @@ SHARE = 20
 more often than the first and no less than the second pace."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
+REVIEW_SECONDS = 15.0
+"""How old a message is at least before it is worked out anew without being asked for."""
+REVIEWS = 0.01
+"""The part of the time that this may take."""
 TURN_SECONDS = 0.05
-"""How long messages are worked out before others get a turn: watches, probes, the next change."""
+"""How long words and messages are worked out before others get a turn: watches, probes."""
+OTHERS_SECONDS = TURN_SECONDS / 4
+"""How long the turn of others is while not all words are there."""
 
 
 class Loop:
@@ -44,10 +55,14 @@ class Loop:
         feeds: Mapping[str, Feed],
         verdicts: Verdicts,
         writer: Writer,
+        counters: Counters,
         *,
         changed: asyncio.Event,
+        free: asyncio.Event,
         publish_gated: bool,
+        term: Callable[[], int | None] = lambda: 0,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Does nothing yet.
 
@@ -56,30 +71,70 @@ class Loop:
             feeds: the watched kinds, by their plural.
             verdicts: the words.
             writer: takes what should stand on the pods.
+            counters: where recomputations are counted.
             changed: set whenever the answers may be other ones.
+            free: set while the inventory may be changed.
             publish_gated: whether pods that a scheduling gate holds are annotated.
+            term: which time it is that this replica leads; None while another may.
             now: seconds since 1970.
+            clock: seconds that never go back.
         """
         self.beat = time.monotonic()
         """When it was last seen alive, by the monotonic clock."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
-        """When a word is looked at again because time has passed."""
+        """When a word is looked at again because time has passed, by the clock."""
         self._unsaid: dict[str, None] = {}
         """Pods whose words may want a message, in the order in which they came to."""
+        self._said: dict[str, tuple[float, int]] = {}
+        """When messages were worked out and from which state of the picture, the oldest first."""
+        self._seen = 0
+        """How many states of the picture there have been."""
+        self._reviewed = time.monotonic()
+        self._allowance = 0.0
+        """Seconds that may be spent on messages nobody has asked for."""
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
+        self._counters = counters
         self._publish_gated = publish_gated
+        self._term = term
+        self._taken_over: int | None = None
+        """The term in which the words that others have published were taken over last."""
         self._now = now
+        self._clock = clock
         self._changed = changed
+        self._free = free
+        self._work: Iterator[None] | None = None
+        """What is left to do until every word is right."""
         self._frozen = False
+
+    @property
+    def judged(self) -> bool:
+        """Whether the words have been worked out once."""
+        return self._counters.recomputed.times > 0
+
+    @property
+    def fleet(self) -> Fleet:
+        """The GPUs of all nodes."""
+        return self._engine.fleet
 
     @property
     def synced(self) -> bool:
         """Whether every watched kind has been read, or is known not to be readable."""
         return all(feed.settled() for feed in self._feeds.values())
+
+    @property
+    def stale(self) -> bool:
+        """Whether the API server has been silent for too long about some kind."""
+        return any(feed.stale() for feed in self._feeds.values())
+
+    @property
+    def leading(self) -> bool:
+        """Whether this replica is the one that writes, and knows what the last one wrote."""
+        term = self._term()
+        return term is not None and term == self._taken_over
 
     def problems(self) -> list[str]:
         """Why the operator is not ready; nothing where it is."""
@@ -87,78 +142,149 @@ class Loop:
 
     async def run(self) -> None:
         """Recomputes whenever something has changed or is due, for ever."""
-        look_again, took = math.inf, 0.0
+        try:
+            await self._run()
+        finally:
+            self._free.set()  # kopf waits for its handlers when it ends
+
+    async def _run(self) -> None:
+        took = 0.0
         while True:
-            await self._wait(look_again)
+            await self._wait()
             self.beat = time.monotonic()
-            if self._mark_unread():
+            working = self._work is not None
+            if not working and self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
-            trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
+            trusted = self.synced and not self.stale
             self._writer.hold(not trusted)
-            if not trusted:
+            if not trusted and not working:
                 # Changes are coming in all the while; they are judged together when all is read.
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if self._changed.is_set() or self._now() >= look_again:
+            if not working and not self._changed.is_set() and self.wait() > 0:
+                self._review(self._now())
+            else:
                 await asyncio.sleep(self._pause(took))
+                self._seen += self._changed.is_set()
                 self._changed.clear()
                 begun = time.monotonic()
-                look_again = self.recompute()
-                took = time.monotonic() - begun
+                self.recompute()
+                took = time.monotonic() - begun + (took if working else 0.0)
+                if self._work is None:
+                    self._counters.recomputed.add(took)
 
     def _pause(self, took: float) -> float:
         """How long to wait for further changes, after a recomputation that took so long.
 
         At most half the time is spent here, however fast the changes come.
         """
+        if self._work is not None:
+            return OTHERS_SECONDS
         if self._unsaid:
-            return took
+            return min(took, TURN_SECONDS)
         return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
-    def recompute(self) -> float:
-        """Brings every word up to date, and says for one turn what is to be said of them.
+    def recompute(self) -> None:
+        """Brings the words up to date; once all are, says for a turn what is to be said of them."""
+        ends = time.monotonic() + TURN_SECONDS
+        if self._work is None:
+            self._work = self._judge(self._now(), self._clock())
+        for _ in self._work:
+            if time.monotonic() >= ends:
+                self._free.clear()
+                return
+        self._work = None
+        self._free.set()
+        for pod in self._inventory.take_ignored():
+            self._publish(pod)
+        self._speak(self._now(), ends)
+        self._review(self._now())
 
-        Returns:
-            When to do it again, in seconds since 1970; infinity where only an event can change an
-            answer.
+    def wait(self) -> float:
+        """How long until it is to be done again if nothing changes, in seconds.
+
+        0 or less: now; infinity where only an event can change an answer.
         """
-        now = self._now()
-        told = self._engine.refresh(now).union(self._agenda.take(now))
-        for uid in sorted(told, key=self._age):
-            self._settle(uid, now)
-        self._speak(now)
-        return now if self._unsaid else min(self._engine.next, self._agenda.next)
+        if self._unsaid or self._work is not None:
+            return 0.0
+        return min(self._engine.next - self._now(), self._agenda.next - self._clock())
+
+    def _judge(self, now: float, clock: float) -> Iterator[None]:
+        term, taken = self._term(), set[str]()
+        self._verdicts.history.counting = term is not None
+        told = yield from self._engine.steps(now)
+        if term is not None and term != self._taken_over:
+            taken = self._verdicts.take_over(self._inventory.pods, now, clock)
+        for uid in sorted(told.union(self._agenda.take(clock), taken), key=self._age):
+            self._settle(uid, now, clock)
+            yield
+        for uid in taken & self._inventory.pods.keys():
+            self._publish(self._inventory.pods[uid])  # the writer still knows our own words
+        self._taken_over = term
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
         return (pod.created or 0.0, pod.key) if pod is not None else (0.0, "")
 
-    def _settle(self, uid: str, now: float) -> None:
+    def _settle(self, uid: str, now: float, clock: float) -> None:
         pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-        again = math.inf
+        again, before = math.inf, self._verdicts.of(uid)
         if pod is not None and raw is not None:
-            again = self._verdicts.judge(pod, raw, now)
+            again = self._verdicts.judge(pod, raw, now, clock)
             self._unsaid[uid] = None
+        elif pod is not None and pod.node:
+            self._verdicts.place(uid, clock)
         else:
             self._verdicts.forget(uid)
         self._agenda.put(uid, again)
+        if before is not None and before is self._verdicts.of(uid):
+            return  # another raw word, which may not last
         if pod is not None:
             self._publish(pod)
         else:
             self._writer.leave(uid)
 
-    def _speak(self, now: float) -> None:
-        ends = time.monotonic() + TURN_SECONDS
+    def _speak(self, now: float, ends: float) -> None:
         while self._unsaid:
             uid = next(iter(self._unsaid))
             del self._unsaid[uid]
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
-                self._verdicts.say(uid, explain(self._engine.verdict(uid), now))
-                self._publish(pod)
+                self._say(pod, now)
                 if time.monotonic() >= ends:
                     break
+
+    def _say(self, pod: PodFacts, now: float) -> None:
+        self._verdicts.say(pod.uid, explain(self._engine.verdict(pod.uid), now))
+        self._said.pop(pod.uid, None)
+        self._said[pod.uid] = (time.monotonic(), self._seen)
+        self._publish(pod)
+
+    def _review(self, now: float) -> None:
+        """Works messages out anew whose words stay, the oldest first, for a hundredth of the time.
+
+        What in them is worth a write is for the writer to say. Right after ``recompute`` only:
+        the words rest on the picture as it was then.
+        """
+        moment = time.monotonic()
+        self._allowance = min(TURN_SECONDS, self._allowance + (moment - self._reviewed) * REVIEWS)
+        self._reviewed = moment
+        ends = moment + self._allowance
+        while self._said and not self._unsaid and time.monotonic() < ends:
+            uid, (said, seen) = next(iter(self._said.items()))
+            if moment - said < REVIEW_SECONDS or seen == self._seen:
+                break
+            del self._said[uid]
+            pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
+            standing = self._verdicts.of(uid)
+            if pod is None or raw is None or standing is None:
+                continue
+            if (standing.cause, standing.detail) == (raw.cause, raw.detail):
+                self._say(pod, now)
+            else:  # it settles
+                self._said[uid] = (moment, seen)
+        self._allowance -= time.monotonic() - moment
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):
@@ -167,22 +293,22 @@ class Loop:
         standing = self._verdicts.of(pod.uid)
         if standing is not None and standing.cause is Cause.GATED and not self._publish_gated:
             standing = None
-        if standing is not None and not standing.message:
-            return  # what stands on the pod stays until there is something to say
+        if pod.ignored or pod.namespace in self._inventory.ignored:
+            standing = None
         self._writer.want(pod, standing)
 
     def _mark_unread(self) -> bool:
         changed = False
-        for kind, feed in self._feeds.items():
-            why = feed.unread()
+        for kind in self._feeds.keys() & {*KINDS}:
+            why = self._feeds[kind].unread()
             if why is None:
                 changed |= self._inventory.mark_read(kind)
             else:
                 changed |= self._inventory.mark_unread(kind, why)
         return changed
 
-    async def _wait(self, look_again: float) -> None:
-        seconds = max(0.0, min(BEAT_SECONDS, look_again - self._now()))
+    async def _wait(self) -> None:
+        seconds = max(0.0, min(BEAT_SECONDS, self.wait()))
         # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -10,24 +10,30 @@ import contextlib
 import gc
 import logging
 import os
+import secrets
 import signal
+import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.verdicts import Pace, Verdicts
-from gpu_triage.controller import discovery, logs, watcher
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
+from gpu_triage.controller import discovery, last_pod, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
 from gpu_triage.controller.cleanup import Cleanup, CleanupError
+from gpu_triage.controller.election import Election
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
+from gpu_triage.controller.lease import Timing
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.metrics import StateCollector, registry
 from gpu_triage.publish.writer import Writer
@@ -35,8 +41,12 @@ from gpu_triage.settings import Settings, SettingsError, load
 
 log = logging.getLogger("gpu_triage")
 
+RIGHTS = "kubectl apply -f deploy/rbac"
+EVENTS_RIGHTS = f"take the comment off their rule in deploy/rbac/clusterrole.yaml, {RIGHTS}"
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
 NOT_CLEAN = 1
+REMOVAL_SECONDS = 4.0
+"""How long removals are written after the signal to end."""
 
 
 def main() -> None:
@@ -58,7 +68,7 @@ def run(environ: Mapping[str, str], arguments: Sequence[str] = ()) -> int:
         access = find(environ, kubeconfig=settings.kubeconfig, context=settings.context)
         log.info("Started version=%s server=%s %s", __version__, access.server, settings.banner())
         if given.cleanup:
-            return asyncio.run(_clean_up(settings, access))
+            return asyncio.run(_clean_up(settings, access, given.after))
         return asyncio.run(Operator(settings, access).run())
     except AccessError as error:
         log.error("Found no way to the cluster: %s", error)
@@ -77,14 +87,22 @@ def _parser() -> argparse.ArgumentParser:
         help="take the operator's annotations off every pod of the cluster, and end; "
         "for when the operator itself is gone",
     )
+    parser.add_argument(
+        "--after",
+        type=last_pod.place,
+        metavar="NAMESPACE/LABEL=VALUE,…",
+        help="with --cleanup: wait first until no such pod is left, for a minute at most",
+    )
     parser.add_argument("--version", action="version", version=__version__)
     return parser
 
 
-async def _clean_up(settings: Settings, access: Access) -> int:
+async def _clean_up(settings: Settings, access: Access, after: tuple[str, str] | None) -> int:
     transport = _transport(access)
     domains = (settings.annotation_domain, *settings.old_annotation_domains)
     try:
+        if after is not None:
+            await last_pod.wait_until_gone(transport, *after)
         await Cleanup(
             transport, domains, rate=settings.writes_per_second, burst=settings.write_burst
         ).run()
@@ -119,42 +137,55 @@ class Operator:
         self._feeds: dict[str, Feed] = {}
         self._transport = _transport(access)
         inventory = Inventory(rules)
-        pace = Pace(settings.settle_seconds, settings.fit_seconds, settings.message_refresh_seconds)
-        verdicts = Verdicts(pace)
+        verdicts = Verdicts(_pace(settings))
+        changed, free = asyncio.Event(), asyncio.Event()
+        free.set()
+        self._election = election = self._candidacy(changed.set) if settings.lease else None
+        send = self._transport.send
         self._writer = Writer(
-            self._transport.send,
+            partial(election.send, send) if election is not None else send,
             time.time,
             counters,
             settings.terms,
             clock=time.monotonic,
+            may_write=lambda: self._loop.leading,
         )
-        changed = asyncio.Event()
-        self._intake = Intake(inventory, rules, self._feeds, changed.set)
+        self._intake = Intake(inventory, rules, self._feeds, changed.set, free)
         self._loop = Loop(
             inventory,
             self._feeds,
             verdicts,
             self._writer,
+            counters,
             changed=changed,
+            free=free,
             publish_gated=settings.publish_gated,
+            term=(lambda: election.term) if election is not None else lambda: 0,
         )
         collector = StateCollector(
-            lambda: verdicts.standing,
-            inventory.picture,
+            verdicts,
+            self._loop.fleet,
+            inventory.picture.classes,
             counters,
-            lambda: self._loop.synced,
-            lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
-            __version__,
+            version=__version__,
+            synced=lambda: self._loop.synced,
+            judged=lambda: self._loop.judged,
+            ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            leads=lambda: self._loop.leading,
+            pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
             registry(collector),
             beat=lambda: self._loop.beat,
             dead=lambda: [name for name, task in self._own.items() if task.done()],
-            problems=self._loop.problems,
+            problems=self._problems,
         )
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
         self._watch_kind(NODES, "")
+        self._watch_kind(NAMESPACES, "", optional=True)
+        if settings.read_events:
+            self._watch_kind(EVENTS, "", optional=True, rights=EVENTS_RIGHTS)
 
     async def run(self) -> int:
         """Runs until told to stop; returns the exit code."""
@@ -173,6 +204,8 @@ class Operator:
             "loop": asyncio.create_task(self._loop.run(), name="loop"),
             "writer": asyncio.create_task(self._writer.run(), name="writer"),
         }
+        if self._election is not None:
+            self._own["election"] = asyncio.create_task(self._election.run(), name="election")
         try:
             return await self._watch() if await self._reach() else 0
         finally:
@@ -180,8 +213,8 @@ class Operator:
             await self._transport.close()
 
     async def _reach(self) -> bool:
-        """Asks the API server the first question; False when told to stop meanwhile."""
-        asked = asyncio.create_task(discovery.knows_device_classes(self._transport, self._access))
+        """Asks the API server the first questions; False when told to stop meanwhile."""
+        asked = asyncio.create_task(self._ask())
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked.cancel)
@@ -198,6 +231,11 @@ class Operator:
                 log.warning("GPU_TRIAGE_DRA=on, and this cluster has no DeviceClasses in v1")
         self._transport.feeds = {feed.path: feed for feed in self._feeds.values()}
         return True
+
+    async def _ask(self) -> bool:
+        exist = await discovery.knows_device_classes(self._transport, self._access)
+        await discovery.tell_if_too_old(self._transport)
+        return exist
 
     async def _watch(self) -> int:
         """Watches until told to stop, or until a part dies."""
@@ -225,12 +263,45 @@ class Operator:
         return code
 
     async def _end_own(self) -> None:
-        for task in self._own.values():
-            task.cancel()
-        await asyncio.gather(*self._own.values(), return_exceptions=True)
+        """Ends our own parts; what must not stand on pods any more is removed before, if it may.
+
+        The Lease is renewed until nothing can be written any more, and given back then.
+        """
+        if (loop := self._own.get("loop")) is not None:
+            loop.cancel()  # it finds nothing new to write
+        if (writer := self._own.get("writer")) is not None and not writer.done():
+            await self._writer.finish(REMOVAL_SECONDS)
+        for names in (self._own.keys() - {"election"}, {"election"} & self._own.keys()):
+            for name in names:
+                self._own[name].cancel()
+            await asyncio.gather(*(self._own[name] for name in names), return_exceptions=True)
+        if self._election is not None:
+            await self._election.end()
         await self._health.stop()
 
-    def _watch_kind(self, kind: str, group: str, *, optional: bool = False) -> None:
+    def _candidacy(self, changed: Callable[[], None]) -> Election:
+        return Election(
+            self._transport.ask,
+            self._settings.lease,
+            # A second process on one host must never take the other's Lease for its own.
+            f"{socket.gethostname()}_{secrets.token_hex(4)}",
+            Timing(self._settings.lease_seconds),
+            ready=lambda: self._loop.synced,
+            fit=lambda: not self._loop.stale,
+            changed=changed,
+        )
+
+    def _problems(self) -> list[str]:
+        return self._loop.problems() + (self._election.problems() if self._election else [])
+
+    def _watch_kind(
+        self,
+        kind: str,
+        group: str,
+        *,
+        optional: bool = False,
+        rights: str = RIGHTS,
+    ) -> None:
         self._feeds[kind] = Feed(
             kind,
             group,
@@ -238,8 +309,21 @@ class Operator:
             optional=optional,
             sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
+            rights=rights,
             clock=time.monotonic,
         )
+
+
+def _pace(settings: Settings) -> Pace:
+    grows = settings.autoscaling_settle_seconds if settings.autoscaling else 0.0
+    return Pace(
+        settle=settings.settle_seconds,
+        scalable=max(settings.settle_seconds, grows),
+        fit=settings.fit_seconds,
+        restless=settings.restless_seconds,
+        quiet=settings.quiet_seconds,
+        refresh=settings.message_refresh_seconds,
+    )
 
 
 if __name__ == "__main__":

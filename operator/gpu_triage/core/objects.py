@@ -144,7 +144,6 @@ class Condition(_Object, frozen=True):
     status: str = ""
     reason: str | None = None
     message: str | None = None
-    last_transition_time: str | None = None
 
 
 class ContainerWaiting(_Object, frozen=True):
@@ -228,26 +227,69 @@ class DeviceClass(_Object, frozen=True):
     spec: DeviceClassSpec | None = None
 
 
+class Namespace(_Object, frozen=True):
+    """What pods are in; it may ask to be left alone."""
+
+    metadata: Metadata = Metadata()
+
+
+class InvolvedObject(_Object, frozen=True):
+    """What an Event is about."""
+
+    kind: str = ""
+    uid: str = ""
+
+
+class EventSeries(_Object, frozen=True):
+    """That an Event goes on."""
+
+    last_observed_time: str | None = None
+
+
+class Event(_Object, frozen=True):
+    """An Event, as the core group has it."""
+
+    metadata: Metadata = Metadata()
+    involved_object: InvolvedObject | None = None
+    reason: str | None = None
+    message: str | None = None
+    last_timestamp: str | None = None
+    event_time: str | None = None
+    series: EventSeries | None = None
+
+
 class ObjectError(ValueError):
     """An object does not have the shape that Kubernetes gives it; says where."""
 
 
 def pod(raw: Any) -> Pod:
-    """A pod from parsed JSON or YAML. Raises ObjectError."""
+    """A pod from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Pod)
 
 
 def node(raw: Any) -> Node:
-    """A node from parsed JSON or YAML. Raises ObjectError."""
+    """A node from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Node)
 
 
 def device_class(raw: Any) -> DeviceClass:
-    """A DeviceClass from parsed JSON or YAML. Raises ObjectError."""
+    """A DeviceClass from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, DeviceClass)
 
 
+def namespace(raw: Any) -> Namespace:
+    """A namespace from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Namespace)
+
+
+def event(raw: Any) -> Event:
+    """An Event of the core group from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Event)
+
+
 def _convert(raw: Any, kind: type[T]) -> T:
+    if isinstance(raw, kind):
+        return raw
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:

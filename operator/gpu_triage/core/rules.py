@@ -48,7 +48,9 @@ class Rules(msgspec.Struct, frozen=True):
     """Which holders of GPUs a message names: ``own``, those of the waiting pod's namespace;
     ``all``; ``none``. The others are counted."""
     node_starting_seconds: float = 900
-    """How long a young node counts as starting."""
+    """How long a young node counts as starting, and a pod is told to wait for such nodes."""
+    scaling_up_seconds: float = 900
+    """How long a pod is told to wait for the node that an autoscaler is to make."""
 
     def is_gpu(self, resource: str) -> bool:
         """Whether a resource name is a GPU's."""
@@ -57,6 +59,10 @@ class Rules(msgspec.Struct, frozen=True):
     def is_gpu_label(self, key: str) -> bool:
         """Whether a node's label key tells of GPUs."""
         return _matches(self.node_labels, key)
+
+    def gpu_labels(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of some label keys that tell of GPUs. Nodes have the same keys again and again."""
+        return _matching(self.node_labels, keys)
 
     def is_startup_taint(self, key: str) -> bool:
         """Whether a taint key is one of those that a starting node carries."""
@@ -74,6 +80,11 @@ class Rules(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=16)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns) or r"(?!)")
+
+
+@lru_cache(maxsize=1024)
+def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if _matches(patterns, name))
 
 
 @lru_cache(maxsize=65536)

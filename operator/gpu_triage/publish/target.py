@@ -126,8 +126,13 @@ class Target(msgspec.Struct):
         return self.pod.published
 
     def next(self, terms: Terms, at: Moment) -> tuple[Due | None, float]:
-        """The write that is due, and when to look again if nothing changes, by the clock."""
-        if self.gone:
+        """The write that is due, and when to look again if nothing changes, by the clock.
+
+        None while its word has no message yet: what stands on the pod stays until there is
+        something to say, and what was to be said before is not true any more.
+        """
+        unsaid = self.standing is not None and not self.standing.message
+        if self.gone or unsaid:
             return None, math.inf
         self._pass_over(terms, at)
         best, again = None, math.inf

@@ -48,6 +48,7 @@ class Writer:
         terms: Terms,
         *,
         clock: Callable[[], float] | None = None,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         """Starts held back: nothing is written before ``hold(False)``.
 
@@ -57,12 +58,15 @@ class Writer:
             counters: where requests are counted.
             terms: how much may be written.
             clock: seconds that never go back; ``now`` where it is not given.
+            may_write: asked before each write; while it is False none is made, and whoever makes
+                it True calls ``hold(False)``.
         """
         self._send = send
         self._now = now
         self._clock = clock or now
         self._counters = counters
         self._terms = terms
+        self._may_write = may_write
         self._held = True
         self._ending = False
         self._targets: dict[str, Target] = {}
@@ -161,7 +165,7 @@ class Writer:
 
     def _pick(self) -> tuple[Target, Due, Write] | float:
         """The next write, or for how many seconds there is none."""
-        if self._held:
+        if self._held or not self._may_write():
             return math.inf
         clock = self._clock()
         if clock < self._paused_until:
@@ -352,7 +356,7 @@ class Writer:
             pod.key,
             answer.status,
             answer.message,
-            _RIGHTS[write.kind] if refused else "report this, with the versions in use",
+            _fix(write, answer) if refused else "report this, with the versions in use",
         )
 
     def _pause(self, at_least: float) -> None:
@@ -367,6 +371,15 @@ class Writer:
         self._counters.writes[write.kind, result] += 1
 
 
+def _fix(write: Write, answer: Answer) -> str:
+    # Policies and webhooks alike "denied" it; a missing right only is forbidden.
+    return _POLICY if "denied" in answer.message else _RIGHTS[write.kind]
+
+
+_POLICY = (
+    "the policy that it names must let this account write its annotations and Events; it has to"
+    " know the account and GPU_TRIAGE_ANNOTATION_DOMAIN"
+)
 _RIGHTS = {
     Kind.ANNOTATION: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
     Kind.REMOVAL: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
