@@ -38,7 +38,7 @@ def main() -> int:
     try:
         step("A cluster with one real node (from nothing: minutes for its programs and images)")
         with NodeCluster() as cluster:
-            release = Release(cluster, nodeStartingSeconds=0)
+            release = Release(cluster, nodeStartingSeconds=0, restlessSeconds=2)
             install(cluster, release)
             use(cluster)
             break_devices(cluster)
@@ -64,7 +64,8 @@ def install(cluster: NodeCluster, release: Release) -> None:
         f"$ kubectl label namespace {NAMESPACE} pod-security.kubernetes.io/enforce=restricted\n"
         f"$ helm install {NAME} deploy/helm -n {NAMESPACE} --wait \\\n"
         f"    --set image.repository={release.values['image']['repository']},"
-        f"image.tag={release.values['image']['tag']},settings.nodeStartingSeconds=0{PLAIN}",
+        f"image.tag={release.values['image']['tag']},"
+        f"settings.nodeStartingSeconds=0,settings.restlessSeconds=2{PLAIN}",
         flush=True,
     )
     release.make_namespace()
