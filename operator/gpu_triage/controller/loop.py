@@ -48,6 +48,7 @@ class Loop:
         changed: asyncio.Event,
         publish_gated: bool,
         now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Does nothing yet.
 
@@ -59,9 +60,10 @@ class Loop:
             changed: set whenever the answers may be other ones.
             publish_gated: whether pods that a scheduling gate holds are annotated.
             now: seconds since 1970.
+            clock: seconds that never go back.
         """
-        self.beat = time.monotonic()
-        """When it was last seen alive, by the monotonic clock."""
+        self.beat = clock()
+        """When it was last seen alive, by the clock that never goes back."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
@@ -73,6 +75,7 @@ class Loop:
         self._writer = writer
         self._publish_gated = publish_gated
         self._now = now
+        self._clock = clock
         self._changed = changed
         self._frozen = False
 
@@ -90,7 +93,7 @@ class Loop:
         look_again, took = math.inf, 0.0
         while True:
             await self._wait(look_again)
-            self.beat = time.monotonic()
+            self.beat = self._clock()
             if self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
             trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
@@ -103,9 +106,9 @@ class Loop:
             if self._changed.is_set() or self._now() >= look_again:
                 await asyncio.sleep(self._pause(took))
                 self._changed.clear()
-                begun = time.monotonic()
+                begun = self._clock()
                 look_again = self.recompute()
-                took = time.monotonic() - begun
+                took = self._clock() - begun
 
     def _pause(self, took: float) -> float:
         """How long to wait for further changes, after a recomputation that took so long.
@@ -149,7 +152,7 @@ class Loop:
             self._writer.leave(uid)
 
     def _speak(self, now: float) -> None:
-        ends = time.monotonic() + TURN_SECONDS
+        ends = self._clock() + TURN_SECONDS
         while self._unsaid:
             uid = next(iter(self._unsaid))
             del self._unsaid[uid]
@@ -157,7 +160,7 @@ class Loop:
             if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
                 self._verdicts.say(uid, message(self._engine.verdict(uid), now))
                 self._publish(pod)
-                if time.monotonic() >= ends:
+                if self._clock() >= ends:
                     break
 
     def _publish(self, pod: PodFacts) -> None:

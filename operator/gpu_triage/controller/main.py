@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
@@ -70,11 +70,27 @@ def _set_up_process(settings: Settings) -> None:
 class Operator:
     """All parts of the operator, and their life."""
 
-    def __init__(self, settings: Settings, access: Access) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        access: Access,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Does nothing yet.
+
+        Args:
+            settings: all that can be set.
+            access: the way to the API server.
+            now: seconds since 1970.
+            clock: seconds that never go back.
+        """
         rules = settings.rules
         counters = Counters()
         self._settings = settings
         self._access = access
+        self._clock = clock
         self._feeds: dict[str, Feed] = {}
         self._transport = Transport(access, f"gpu-triage/{__version__}")
         inventory = Inventory(rules)
@@ -82,7 +98,7 @@ class Operator:
         verdicts = Verdicts(pace)
         self._writer = Writer(
             self._transport.send,
-            time.time,
+            now,
             counters,
             domain=settings.annotation_domain,
             event_period=settings.event_series_seconds,
@@ -96,6 +112,8 @@ class Operator:
             self._writer,
             changed=changed,
             publish_gated=settings.publish_gated,
+            now=now,
+            clock=clock,
         )
         collector = StateCollector(
             lambda: verdicts.standing,
@@ -110,6 +128,7 @@ class Operator:
             beat=lambda: self._loop.beat,
             dead=lambda: [name for name, task in self._own.items() if task.done()],
             problems=self._loop.problems,
+            clock=clock,
         )
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
@@ -197,7 +216,7 @@ class Operator:
             optional=optional,
             sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
-            clock=time.monotonic,
+            clock=self._clock,
         )
 
 
