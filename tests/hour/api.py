@@ -6,7 +6,6 @@ already or have expired.
 """
 
 import asyncio
-import copy
 import json
 import re
 from collections import deque
@@ -21,14 +20,14 @@ _EVENT = re.compile(r"/apis/events.k8s.io/v1/namespaces/([^/]+)/events(?:/([^/?]
 
 
 class PretendApi:
-    """Pods, nodes and Events.
+    """Pods, nodes and Events. An object is never changed, but replaced by another.
 
     Attributes:
         pods, nodes: raw objects by uid.
         events: by namespace and name.
         requests: how many writes were asked for.
         version: how often an object has changed.
-        fault: called with each write; what it returns is answered, if anything.
+        fault: awaited with each write; what it returns is answered, if anything.
     """
 
     def __init__(self, clock, diary):
@@ -37,7 +36,7 @@ class PretendApi:
         self._uids = {}
         self._lines = deque()
         self.requests = self.version = 0
-        self.fault = lambda _: None
+        self.fault = _none
         self.told = lambda what, raw: None
         """The watch: told of every change."""
 
@@ -62,7 +61,7 @@ class PretendApi:
         """Answer a write."""
         self.requests += 1
         await asyncio.sleep(ANSWER_SECONDS)
-        answer = self.fault(write)
+        answer = await self.fault(write)
         if answer is None:
             body = json.loads(write.body)
             if found := _POD.match(write.path):
@@ -85,9 +84,8 @@ class PretendApi:
         # Nobody else writes keys of this domain here, so all of them are what was applied before.
         others = {key: value for key, value in there.items() if "gpu-triage.io/" not in key}
         if {**others, **mine} != there:
-            changed = copy.deepcopy(pod)
-            changed["metadata"]["annotations"] = {**others, **mine}
-            self.put(changed)
+            marked = {**pod["metadata"], "annotations": {**others, **mine}}
+            self.put({**pod, "metadata": marked})
         return Answer(200)
 
     def _create(self, event):
@@ -118,7 +116,7 @@ class PretendApi:
         self.version += 1
         if raw["kind"] == "Pod":
             self._diary.pod(raw)
-        self._lines.append((what, copy.deepcopy(raw)))
+        self._lines.append((what, raw))
         # Timers of one moment go off in any order; a watch tells in the order of the changes.
         asyncio.get_running_loop().call_later(
             WATCH_SECONDS, lambda: self.told(*self._lines.popleft())
@@ -127,3 +125,7 @@ class PretendApi:
 
 def _name(raw):
     return raw["metadata"].get("namespace"), raw["metadata"]["name"]
+
+
+async def _none(_):
+    """No fault."""

@@ -5,7 +5,6 @@ to 10 s; it says why not in kube-scheduler's words.
 """
 
 import asyncio
-import copy
 import math
 from collections import Counter
 from datetime import UTC, datetime
@@ -74,24 +73,25 @@ class PretendScheduler:
             for pod in self._api.pods.values()
             if not pod["spec"].get("nodeName") and pod["status"]["phase"] == "Pending"
         ]
+        used = {}
+        for each in self._api.pods.values():
+            if _holds(each):
+                used.setdefault(each["spec"]["nodeName"], Counter()).update(_asked(each))
         before, self._tries = self._tries, {}
         for pod in sorted(waiting, key=lambda each: each["metadata"]["creationTimestamp"]):
             uid = pod["metadata"]["uid"]
             tried = self._tries[uid] = before.get(uid) or _Tried()
             if tried.woken and now >= tried.again and not pod["spec"].get("schedulingGates"):
                 tried.fail(now)
-                self._place(pod)
+                self._place(pod, used)
         return min((each.again for each in self._tries.values() if each.woken), default=math.inf)
 
-    def _place(self, pod):
-        used = {}
-        for each in self._api.pods.values():
-            if _holds(each):
-                used.setdefault(each["spec"]["nodeName"], Counter()).update(_asked(each))
+    def _place(self, pod, used):
         reasons = Counter()
         for node in self._api.nodes.values():
             why = _obstacle(pod, node, used.get(node["metadata"]["name"], {}))
             if why is None:
+                used.setdefault(node["metadata"]["name"], Counter()).update(_asked(pod))
                 self._bind(pod, node["metadata"]["name"])
                 return
             reasons[why] += 1
@@ -108,8 +108,7 @@ class PretendScheduler:
 
     def _bind(self, pod, node):
         bound = _with_status(pod, conditions=[{"type": "PodScheduled", "status": "True"}])
-        bound["spec"]["nodeName"] = node
-        self._api.put(bound)
+        self._api.put({**bound, "spec": {**bound["spec"], "nodeName": node}})
         self._ends[pod["metadata"]["uid"]] = self._clock.steady() + START_SECONDS, "Running"
 
 
@@ -128,9 +127,7 @@ class _Tried:
 
 
 def _with_status(pod, **status):
-    changed = copy.deepcopy(pod)
-    changed["status"].update(status)
-    return changed
+    return {**pod, "status": {**pod["status"], **status}}
 
 
 def _holds(pod):

@@ -13,8 +13,11 @@ from gpu_triage.controller.access import Access
 from gpu_triage.controller.main import Operator
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core import objects
+from gpu_triage.core.causes import Cause
+from gpu_triage.core.classify import classify
 from gpu_triage.settings import Settings
 from tests import builders
+from tests.answers import inventory
 from tests.hour.api import PretendApi
 from tests.hour.diary import Diary
 from tests.hour.scheduler import PretendScheduler, time_of
@@ -120,15 +123,21 @@ class Stage:
         """Wait until so long after the begin."""
         await asyncio.sleep(max(0.0, 60 * minute + second - self.clock.steady()))
 
-    def words(self):
-        """What stands on each pod: CAUSE/DETAIL by name."""
-        found = {}
-        for pod in self.api.pods.values():
-            there = pod["metadata"].get("annotations", {})
-            if "gpu-triage.io/cause" in there:
-                word = "/".join(there[f"gpu-triage.io/{key}"] for key in ("cause", "detail"))
-                found[pod["metadata"]["name"]] = word
-        return found
+    def differences(self):
+        """A line for each pod that does not say what the one-shot classifier says of it now."""
+        known = inventory(*self.api.nodes.values(), *self.api.pods.values())
+        waiting = {pod.uid for pod in known.waiting()}
+        lines = []
+        for pod in known.pods.values():
+            wanted = "bare"
+            if pod.uid in waiting:
+                verdict = classify(pod, known.picture, self.clock.now())
+                if verdict.cause is not Cause.GATED:
+                    wanted = f"{verdict.cause}/{verdict.detail}"
+            there = "/".join(pod.published.get(key, "") for key in ("cause", "detail"))
+            if wanted != (there if pod.published else "bare"):
+                lines.append(f"{pod.key} should say {wanted} and says {pod.published}")
+        return lines
 
     def _take(self, what, raw):
         intake = self.operator._intake

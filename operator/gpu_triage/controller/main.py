@@ -38,7 +38,9 @@ DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
 
 def main() -> None:
     """Runs until told to stop."""
-    sys.exit(run(os.environ))
+    code = run(os.environ)
+    logs.let_go()
+    sys.exit(code)
 
 
 def run(environ: Mapping[str, str]) -> int:
