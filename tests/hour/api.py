@@ -26,7 +26,7 @@ class PretendApi:
         pods, nodes: raw objects by uid.
         events: by namespace and name.
         requests: how many writes were asked for.
-        version: how often an object has changed.
+        changed: set whenever an object has changed.
         fault: awaited with each write; what it returns is answered, if anything.
     """
 
@@ -35,7 +35,8 @@ class PretendApi:
         self.pods, self.nodes, self.events = {}, {}, {}
         self._uids = {}
         self._lines = deque()
-        self.requests = self.version = 0
+        self.requests = 0
+        self.changed = asyncio.Event()
         self.fault = _none
         self.told = lambda what, raw: None
         """The watch: told of every change."""
@@ -113,7 +114,7 @@ class PretendApi:
         return self.pods if raw["kind"] == "Pod" else self.nodes
 
     def _tell(self, what, raw):
-        self.version += 1
+        self.changed.set()
         if raw["kind"] == "Pod":
             self._diary.pod(raw)
         self._lines.append((what, raw))

@@ -5,6 +5,7 @@ to 10 s; it says why not in kube-scheduler's words.
 """
 
 import asyncio
+import contextlib
 import math
 from collections import Counter
 from datetime import UTC, datetime
@@ -25,18 +26,23 @@ class PretendScheduler:
         self._ends = {}
 
     async def run(self):
-        room, version, due = None, -1, 0.0
+        room = None
         while True:
             await asyncio.sleep(TICK_SECONDS)
+            self._api.changed.clear()
             self._end_those_that_are_done()
-            if self._api.version == version and self._clock.steady() < due:
-                continue
-            version, before = self._api.version, room
-            room = self._room()
+            before, room = room, self._room()
             if room != before:
                 for tried in self._tries.values():
                     tried.woken = True
-            due = self._try_all()
+            due = min([self._try_all(), *(when for when, _ in self._ends.values())])
+            await self._wait(due)
+
+    async def _wait(self, due):
+        timeout = None if math.isinf(due) else max(0.0, due - self._clock.steady())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._api.changed.wait()
 
     def _end_those_that_are_done(self):
         now = self._clock.steady()
