@@ -2,6 +2,7 @@
 
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
+from gpu_triage.core.autoscaler import said
 from gpu_triage.core.classify import classify
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import node_facts, pod_facts
@@ -12,7 +13,7 @@ NOW = objects.seconds(CREATED) + 60
 
 
 def inventory(*raws, rules=Rules()):
-    """An inventory of these raw pods, nodes and DeviceClasses."""
+    """An inventory of these raw pods, nodes, DeviceClasses and Events."""
     known = Inventory(rules)
     for raw in raws:
         match raw["kind"]:
@@ -23,6 +24,10 @@ def inventory(*raws, rules=Rules()):
             case "DeviceClass":
                 each = objects.device_class(raw)
                 known.put_class(each.metadata.name, each.spec.extended_resource_name or "")
+            case "Event":
+                each = objects.event(raw)
+                if (told := said(each)) is not None:
+                    known.put_saying(each.metadata.name, each.involved_object.uid, told)
     return known
 
 

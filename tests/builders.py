@@ -110,3 +110,17 @@ def node(
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         },
     }
+
+
+def event(reason, message, *, kind="Pod", uid="uid-default-train", at=CREATED):
+    """Return an Event of the core group about a pod, as an autoscaler makes it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"train.{reason}.{at}".lower(), "namespace": "default"},
+        "involvedObject": {"kind": kind, "namespace": "default", "name": "train", "uid": uid},
+        "reason": reason,
+        "message": message,
+        "type": "Normal",
+        "lastTimestamp": at,
+    }

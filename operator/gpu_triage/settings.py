@@ -45,9 +45,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     publish_gated: bool = False
     """Whether pods that a scheduling gate holds are annotated: queues keep thousands of them."""
     settle_seconds: float = 2
-    """How long a pod waits before its first word is published, in seconds."""
+    """How long a pod waits before its first word is published, and how long another word or detail
+    must last before it is, in seconds."""
     fit_seconds: float = 30
     """How long a pod must fit without a break before the word is ``not-gpu``, in seconds."""
+    autoscaling: bool = _DEFAULTS.autoscaling
+    """Whether an autoscaler makes nodes for pods that wait: then "no such node" is no mistake."""
+    autoscaling_settle_seconds: float = 30
+    """With ``autoscaling``: how long a pod waits before its first word is published where a new
+    node may be on its way, in seconds. Autoscalers look about every 10 s."""
+    read_events: bool = False
+    """Whether Events are read for what an autoscaler says of pods that wait. It needs the right to
+    list and watch events in the core group, of all namespaces."""
+    scaling_up_seconds: float = _DEFAULTS.scaling_up_seconds
+    """How long a pod counts as taken on by an autoscaler after that said so, in seconds."""
+    restless_seconds: float = 60
+    """How long a word or detail must last before it is published of a pod that has changed three
+    times in ``quiet_seconds``, in seconds."""
+    quiet_seconds: float = 600
+    """After how many seconds without a stir a pod counts as quiet again."""
     message_refresh_seconds: float = 600
     """How often at most the message changes while the word stays, in seconds."""
     event_series_seconds: float = 1800
@@ -73,7 +89,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             node_labels=self.node_labels,
             startup_taints=self.startup_taints,
             kube_schedulers=self.kube_schedulers,
+            autoscaling=self.autoscaling,
             domain=self.annotation_domain,
+            scaling_up_seconds=self.scaling_up_seconds,
             node_starting_seconds=self.node_starting_seconds,
         )
 
@@ -154,6 +172,12 @@ _READ: dict[str, Callable[[str], Any]] = {
     "publish_gated": values.switch,
     "settle_seconds": values.seconds(0, 3600),
     "fit_seconds": values.seconds(0, 3600),
+    "autoscaling": values.switch,
+    "autoscaling_settle_seconds": values.seconds(0, 3600),
+    "read_events": values.switch,
+    "scaling_up_seconds": values.seconds(0, 86400),
+    "restless_seconds": values.seconds(0, 3600),
+    "quiet_seconds": values.seconds(1, 86400),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
     "http_address": values.address,

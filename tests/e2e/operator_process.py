@@ -132,7 +132,8 @@ def wait_until_bare(cluster, namespace, name):
 class History:
     """Every state of the pods of a namespace, as a watcher sees it."""
 
-    FIELDS = r'{.metadata.name}{" "}{.metadata.annotations.gpu-triage\.io/cause}{"\n"}'
+    ANNOTATIONS = r".metadata.annotations.gpu-triage\.io"
+    FIELDS = f'{{.metadata.name}} {{{ANNOTATIONS}/cause}}/{{{ANNOTATIONS}/detail}}{{"\\n"}}'
 
     def __init__(self, cluster, namespace, path):
         self._path = Path(path)
@@ -153,9 +154,15 @@ class History:
 
     def causes(self, name):
         """Return the causes that a pod carried, in order, each once in a row; "" for none."""
+        causes = [word.partition("/")[0] for word in self.words(name)]
+        return [cause for at, cause in enumerate(causes) if causes[at - 1 : at] != [cause]]
+
+    def words(self, name):
+        """Return the same with their details: CAUSE/DETAIL."""
         found = []
         for line in self._path.read_text().splitlines():
-            pod, _, cause = line.partition(" ")
-            if pod == name and found[-1:] != [cause.strip()]:
-                found.append(cause.strip())
+            pod, _, word = line.partition(" ")
+            word = word.strip("/")
+            if pod == name and found[-1:] != [word]:
+                found.append(word)
         return found

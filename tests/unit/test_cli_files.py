@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gpu_triage.cli.main import run
-from tests.builders import node, pod
+from tests.builders import event, node, pod
 from tests.e2e.laboratory import LAB_WORDS, ROOT
 
 LAB = ROOT / "examples" / "lab.yaml"
@@ -284,3 +284,14 @@ def test_device_classes_in_files(dra, given, word, tmp_path, capsys):
     objects = [pod(), node(gpus=None), *([served] if given else [])]
     path.write_text("\n".join(json.dumps(each) for each in objects))
     assert words(capsys, "-f", str(path), "--dra", dra)[0] == {"train": word}
+
+
+def test_events_of_autoscalers_in_the_files_are_heard_and_broken_ones_passed_over(tmp_path, capsys):
+    told = event("TriggeredScaleUp", "pod triggered scale-up: [{gpu-pool 0->1 (max: 8)}]")
+    broken = {"apiVersion": "v1", "kind": "Event", "metadata": {}, "involvedObject": "train"}
+    other = {**told, "apiVersion": "example.com/v1", "reason": "NotTriggerScaleUp"}
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps([node(gpus=None), pod(), told, broken, other]))
+    assert run(["default", "train", "-f", str(path), "-o", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["cause"], said["detail"]) == ("no-gpu-node", "scaling-up")

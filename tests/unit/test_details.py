@@ -239,6 +239,8 @@ class TestExhausted:
         [
             (node("b", taints=[NOT_READY]), True),
             (node("b", taints=[UNREACHABLE]), True),
+            (node("b", taints=[NOT_READY], created=YOUNG), False),
+            (node("b", gpus=0, created=YOUNG), False),
             (node("b", taints=[NOT_READY, TEAM]), False),
             (node("b", unschedulable=True), False),
             (node("b", taints=[NOT_READY], gpus=0), True),

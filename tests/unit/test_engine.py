@@ -2,6 +2,7 @@
 
 import gc
 import math
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,6 +13,7 @@ from gpu_triage.cluster.queue import Queue
 from gpu_triage.cluster.row import Row
 from gpu_triage.cluster.sites import Kind
 from gpu_triage.core import objects
+from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.fit import node_code
 from gpu_triage.core.rules import Rules
@@ -50,9 +52,9 @@ def engine_of(*raws):
     return known, engine, engine.refresh(NOW)
 
 
-def words(engine, name="train"):
+def words(engine, name="train", now=NOW):
     """CAUSE/DETAIL of a pod, as of now."""
-    engine.refresh(NOW)
+    engine.refresh(now)
     raw = engine.words[f"uid-default-{name}"]
     return f"{raw.cause}/{raw.detail}"
 
@@ -166,6 +168,134 @@ def test_a_pod_waits_for_its_nominated_node_until_that_is_there_and_again_when_i
     assert words(engine) == "exhausted/busy"
     known.drop_node("cpu-only")
     assert words(engine) == "exhausted/scaling-up"
+
+
+def nominee(**rest):
+    return pod(status={"nominatedNodeName": "new"}, **rest)
+
+
+def put(known, *raws):
+    for raw in raws:
+        if raw["kind"] == "Pod":
+            known.put_pod(pod_facts(objects.pod(raw), RULES))
+        else:
+            known.put_node(facts(raw))
+
+
+def test_a_nomination_counts_for_fifteen_minutes_from_when_it_came():
+    known, engine, _ = engine_of(node(gpus=1), pod("held", node="gpu-a"), pod())
+    assert words(engine, now=NOW + 5000) == "exhausted/busy"
+    put(known, nominee())
+    assert words(engine, now=NOW + 5001) == "exhausted/scaling-up"
+    assert engine.next == NOW + 5901
+    put(known, nominee(priority=5))
+    assert words(engine, now=NOW + 5900) == "exhausted/scaling-up"
+    assert words(engine, now=NOW + 5901) == "exhausted/busy"
+    assert engine.next == math.inf
+    other = nominee()
+    other["status"]["nominatedNodeName"] = "newer"
+    put(known, other)
+    assert words(engine, now=NOW + 6000) == "exhausted/scaling-up"
+
+
+@pytest.mark.parametrize(("detail", "says"), [("scaling-up", "scaling-up"), ("busy", "scaling-up")])
+def test_a_restart_does_not_let_a_nomination_begin_anew(detail, says):
+    marks = {"gpu-triage.io/detail": detail, "gpu-triage.io/since": "2026-01-10T09:50:00Z"}
+    old = nominee(created="2026-01-10T09:00:00Z", annotations=marks)
+    _, engine, _ = engine_of(node(gpus=1), pod("held", node="gpu-a"), old)
+    assert words(engine) == f"exhausted/{says}"
+    assert words(engine, now=NOW + 239) == f"exhausted/{says}"
+    assert words(engine, now=NOW + 240) == "exhausted/busy"
+
+
+def test_what_an_autoscaler_says_counts_until_it_is_old_or_taken_back():
+    known, engine, _ = engine_of(node(gpus=1), pod("held", node="gpu-a"), pod())
+    known.put_saying("e1", "uid-default-train", Said(NOW, True, "it comes"))
+    assert words(engine) == "exhausted/scaling-up"
+    assert engine.next == NOW + 900
+    known.put_saying("e2", "uid-default-train", Said(NOW + 10, False, "it does not"))
+    assert words(engine) == "exhausted/busy"
+    known.drop_saying("e2")
+    assert words(engine) == "exhausted/scaling-up"
+    assert words(engine, now=NOW + 900) == "exhausted/busy"
+    known.put_saying("e1", "uid-default-train", Said(NOW + 890, True, "it comes"))
+    assert words(engine, now=NOW + 901) == "exhausted/scaling-up"
+    known.drop_saying("e1")
+    assert words(engine, now=NOW + 902) == "exhausted/busy"
+    assert not known.drop_saying("e1")
+
+
+def test_what_is_said_of_a_pod_before_it_is_known_counts_when_it_is():
+    known, engine, _ = engine_of(node(gpus=1), pod("held", node="gpu-a"))
+    known.put_saying("e1", "uid-default-train", Said(NOW, True, "it comes"))
+    engine.refresh(NOW)
+    put(known, pod())
+    assert words(engine) == "exhausted/scaling-up"
+
+
+def young(name, second):
+    """A node with a GPU label that was made then and offers nothing yet."""
+    made = datetime.fromtimestamp(NOW + second, UTC).isoformat()
+    return node(name, None, labels={"nvidia.com/gpu.present": "true"}, created=made)
+
+
+def told(engine, known, made, end):
+    """The details of the pod over time: nodes are made at these seconds and fail in between."""
+    seen = []
+    for second in range(0, end, 10):
+        if second in made:
+            put(known, young(f"n{second}", second))
+            known.drop_node(f"n{made[made.index(second) - 1]}")
+        detail = words(engine, now=NOW + second).partition("/")[2]
+        if not seen or seen[-1][1] != detail:
+            seen.append((second, detail))
+    return seen
+
+
+def test_nodes_that_come_and_fail_for_ever_do_not_keep_a_pod_waiting_for_ever():
+    known, engine, _ = engine_of(node(gpus=None), pod())
+    made = list(range(60, 5000, 600))
+    assert told(engine, known, made, 5000) == [
+        (0, "not-advertised"),
+        (60, "node-starting"),
+        (960, "plugin-missing"),
+    ]
+
+
+def test_a_pod_waits_again_for_a_node_that_comes_much_later():
+    known, engine, _ = engine_of(node(gpus=None), pod())
+    assert told(engine, known, [0, 5000], 6000) == [
+        (0, "node-starting"),
+        (900, "plugin-missing"),
+        (5000, "node-starting"),
+        (5900, "plugin-missing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("detail", "since", "ends"),
+    [
+        ("node-starting", "2026-01-10T09:56:00Z", 600),
+        ("node-starting", "2026-01-10T09:00:00Z", 840),
+        ("plugin-missing", "2026-01-10T09:56:00Z", 840),
+    ],
+)
+def test_a_restart_goes_on_with_a_wait_as_far_as_it_is_known(detail, since, ends):
+    marks = {"gpu-triage.io/detail": detail, "gpu-triage.io/since": since}
+    _, engine, _ = engine_of(young("new", -60), pod(annotations=marks))
+    assert words(engine, now=NOW + ends - 1) == "no-gpu-node/node-starting"
+    assert words(engine, now=NOW + ends) == "no-gpu-node/plugin-missing"
+
+
+def test_nothing_is_remembered_of_pods_that_are_gone():
+    known, engine, _ = engine_of(young("n1", 0), pod(), nominee(name="other"))
+    put(known, nominee(name="other", selector={"a": "b"}))
+    engine.refresh(NOW)
+    assert (len(known.missing), len(known.starting)) == (1, 2)
+    put(known, pod(node="new"))
+    known.drop_pod("uid-default-other")
+    engine.refresh(NOW)
+    assert (known.missing, known.starting) == ({}, {})
 
 
 def test_a_label_that_chooses_no_node_for_the_pod_still_tells_what_is_missing():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
+from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import KINDS, Detail
 from gpu_triage.core.classify import classify
 from gpu_triage.core.facts import node_facts, pod_facts
@@ -119,6 +120,11 @@ def pods(draw):
     return raw
 
 
+sayings = st.tuples(
+    st.sampled_from("ab"),
+    st.sampled_from(PODS),
+    st.builds(Said, st.sampled_from([NOW, NOW - 600, NOW + 900]), st.booleans(), st.just("")),
+)
 some_nodes = st.tuples(st.just("node"), nodes())
 some_pods = st.tuples(st.just("pod"), pods())
 events = st.one_of(
@@ -126,6 +132,8 @@ events = st.one_of(
     *[some_pods] * 9,
     st.tuples(st.just("lose"), st.sampled_from(NODES)),
     st.tuples(st.just("drop"), st.sampled_from(PODS)),
+    st.tuples(st.just("say"), sayings),
+    st.tuples(st.just("unsay"), st.sampled_from("ab")),
     st.tuples(st.just("pass"), st.sampled_from([1, 60, 300, 900, -600])),
     st.tuples(
         st.sampled_from(["class", "unread", "read", "read", "read", "read"]),
@@ -144,6 +152,12 @@ def change(known, verb, what):
             known.put_pod(pod_facts(objects.pod(what), RULES))
         case "drop":
             known.drop_pod(f"uid-default-{what}")
+        case "say":
+            event, name, said = what
+            known.put_saying(f"{event}-{name}", f"uid-default-{name}", said)
+        case "unsay":
+            for name in PODS:
+                known.drop_saying(f"{what}-{name}")
         case "class":
             known.put_class(*what)
         case "unread":

@@ -159,12 +159,31 @@ def test_two_containers_are_not_told_to_ask_for_fewer():
     assert (fix.kind, fix.after) == ("advice", "never")
 
 
-def test_where_nodes_can_be_made_no_selector_is_to_be_changed():
-    missing = [pod(selector={"gpu": "A100"}), node(labels={"gpu": "T4"})]
-    assert fix_for(*missing, rules=Rules(autoscaling=True)) is None
-    large = [pod(gpus=16), node()]
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [pod(selector={"gpu": "A100"}), node(labels={"gpu": "T4"})],
+        [pod(), node(gpus=None)],
+        [pod(selector={"a": "b"}), node(), node("gpu-b", None, labels={"a": "b"})],
+    ],
+    ids=["label-mismatch", "not-advertised", "selector-excludes-gpu-nodes"],
+)
+def test_where_nodes_can_be_made_nothing_is_to_be_changed(objects):
+    scaling = Rules(autoscaling=True)
+    fix = fix_for(*objects, rules=scaling)
+    assert (fix.kind, fix.after, fix.path) == ("advice", "wait", None)
+    hint = "No such node now; if a pool can make one, wait."
+    assert sentence(*objects, rules=scaling).endswith(hint)
+    assert hint not in sentence(*objects)
+
+
+def test_where_nodes_can_be_made_none_is_said_to_be_vain():
+    large, scaling = [pod(gpus=16), node()], Rules(autoscaling=True)
     assert "waiting will not help" in sentence(*large)
-    assert "no node type in use is large enough" in sentence(*large, rules=Rules(autoscaling=True))
+    assert "no node type in use is large enough" in sentence(*large, rules=scaling)
+    twice = pod(gpus=8)
+    twice["spec"]["containers"] *= 2
+    assert fix_for(twice, node(), rules=scaling).after == "wait"
 
 
 def test_a_list_of_further_taints_may_be_tolerated():

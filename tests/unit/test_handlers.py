@@ -8,7 +8,7 @@ from gpu_triage.controller.handlers import Intake
 from gpu_triage.core.rules import Rules
 from tests import builders
 
-KINDS = {"Pod": "pod", "Node": "node", "DeviceClass": "device_class"}
+KINDS = {"Pod": "pod", "Node": "node", "DeviceClass": "device_class", "Event": "event"}
 
 
 class Scene:
@@ -18,7 +18,8 @@ class Scene:
         self.changes = 0
         self.inventory = Inventory(Rules())
         self.feeds = {
-            kind: Feed(kind, "", "v1", clock=float) for kind in ("pods", "nodes", "deviceclasses")
+            kind: Feed(kind, "", "v1", clock=float)
+            for kind in ("pods", "nodes", "deviceclasses", "events")
         }
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed)
 
@@ -128,3 +129,18 @@ def test_an_end_that_only_names_the_uid_is_enough():
     assert scene.inventory.picture.nodes == {}
     assert scene.inventory.picture.classes == {}
     assert scene.inventory.picture.used_on("gpu-a") == {}
+
+
+def test_what_autoscalers_say_is_kept_until_their_event_is_gone():
+    scene = Scene()
+    made = builders.event("TriggeredScaleUp", "pod triggered scale-up: [{pool 1->2 (max: 8)}]")
+    made["metadata"]["uid"] = "uid-event"
+    other = builders.event("Scheduled", "Successfully assigned default/train to gpu-a")
+    other["metadata"]["uid"] = "uid-other"
+    assert scene.take(made)
+    assert not scene.take(made)
+    assert not scene.take(other)
+    assert scene.inventory.picture.said["uid-default-train"].coming
+    assert not scene.take(other, "DELETED")
+    assert scene.take(made, "DELETED")
+    assert scene.inventory.picture.said == {}

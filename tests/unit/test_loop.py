@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import json
 import math
+from datetime import UTC, datetime
 
 import pytest
 
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import REFUSED_SECONDS, STALE_SECONDS, Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
@@ -31,7 +34,11 @@ class Scene:
 
     def __init__(self, *raws, publish_gated=False):
         self.now = NOW
+        self.set_by = 0
+        """By how many seconds the day has been set forth, or back."""
         self.sent = []
+        self.events = []
+        """Of each that was made: the second, its type and its reason."""
         self.changed = asyncio.Event()
         self.inventory = Inventory(Rules())
         self.feeds = {
@@ -48,7 +55,8 @@ class Scene:
             self.writer,
             changed=self.changed,
             publish_gated=publish_gated,
-            now=lambda: self.now,
+            now=lambda: self.now + self.set_by,
+            clock=lambda: self.now,
         )
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed.set)
         self.take(*raws)
@@ -56,6 +64,9 @@ class Scene:
     async def send(self, write):
         if write.method == "PATCH":
             self.sent.append(f"{write.kind} {write.path.split('/')[6]}")
+        else:
+            made = json.loads(write.body)
+            self.events.append((self.now - NOW, made["type"], made["reason"]))
         return Answer(200)
 
     def take(self, *raws, kind="MODIFIED"):
@@ -74,14 +85,13 @@ class Scene:
         before = len(self.sent)
 
         async def recompute():
-            again = self.loop.recompute()
+            self.loop.recompute()
             self.writer.hold(False)
             while await self.writer.step() == 0:
                 pass
-            return again
 
-        again = asyncio.run(recompute())
-        return self.sent[before:], again - self.now
+        asyncio.run(recompute())
+        return self.sent[before:], self.loop.wait()
 
     async def for_a_moment(self):
         """Let loop and writer run until both have had their turn."""
@@ -115,6 +125,20 @@ def test_a_pod_is_judged_two_seconds_after_it_was_first_seen():
 def test_placement_acts_at_once():
     scene = Scene(builders.node(gpus=8), builders.pod(annotations=MARKED, node="gpu-a"))
     assert scene.after(0) == (["removal train"], math.inf)
+
+
+def test_a_pod_that_is_placed_is_noted_and_one_that_is_deleted_is_not():
+    scene = Scene(builders.pod("one"), builders.pod("two"), builders.node(gpus=0))
+    scene.after(0)
+    scene.after(2)
+    scene.take(builders.pod("one", node="gpu-a"))
+    scene.take(builders.pod("two"), kind="DELETED")
+    scene.after(5)
+    assert {cause: waits.seconds for cause, waits in scene.verdicts.history.placed.items()} == {
+        "allocatable-zero": 7
+    }
+    assert scene.verdicts.history.words_begun == {"allocatable-zero": 2}
+    assert scene.verdicts.waiting_since == {}
 
 
 def test_a_pod_that_no_longer_asks_for_gpus_by_the_settings_is_cleared():
@@ -156,8 +180,8 @@ def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(mon
     scene.after(0)
     assert scene.after(2)[0] == ["annotation a"]
     scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
-    scene.after(0)
-    scene.after(0)
+    for seconds in (0, 2, 0):
+        scene.after(seconds)
     told = {each.pod.name: each.message for each in scene.verdicts.standing.values()}
     assert all("tainted" in message for message in told.values()), told
 
@@ -182,9 +206,41 @@ def test_what_ends_by_itself_is_looked_at_in_time():
     assert wait == 900 - 60 - 602
     scene.after(wait - 1)
     (before,) = scene.verdicts.standing.values()
-    scene.after(1)
+    assert scene.after(1)[1] == 2
+    scene.after(2)
     (after,) = scene.verdicts.standing.values()
     assert (before.detail, after.detail) == ("node-starting", "plugin-missing")
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_day_that_is_set_anew_neither_hurries_nor_holds_a_word(seconds):
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    scene.after(0)
+    scene.set_by = seconds
+    assert scene.after(1) == ([], 1)
+    assert scene.after(1)[0] == ["annotation train"]
+
+
+def test_a_word_that_does_not_last_is_not_written():
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation train"]
+    for _ in range(20):
+        scene.take(builders.node(gpus=8))
+        assert scene.after(0.5)[0] == []
+        scene.take(builders.node(gpus=0))
+        assert scene.after(0.5)[0] == []
+
+
+def test_a_node_that_stays_broken_makes_one_warning_after_fifteen_minutes():
+    label = {"nvidia.com/gpu.present": "true"}
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    made = datetime.fromtimestamp(NOW, UTC).isoformat()
+    broken = builders.node(gpus=None, labels=label, taints=[not_ready], created=made)
+    scene = Scene(broken, builders.pod())
+    while scene.now < NOW + 1700:
+        scene.after(1)
+    assert scene.events == [(3, "Normal", "GPUTaint"), (902, "Warning", "GPUTaint")]
 
 
 def test_a_gated_pod_is_not_annotated_and_an_annotation_that_stands_goes():
@@ -192,7 +248,9 @@ def test_a_gated_pod_is_not_annotated_and_an_annotation_that_stands_goes():
     scene.after(0)
     assert scene.after(2)[0] == []
     assert [each.cause for each in scene.verdicts.standing.values()] == ["gated"]
-    assert Scene(gated(annotations=MARKED), builders.node()).after(0)[0] == ["removal train"]
+    marked = Scene(gated(annotations=MARKED), builders.node())
+    assert marked.after(0)[0] == []
+    assert marked.after(60)[0] == ["removal train"]
 
 
 def test_a_gated_pod_is_annotated_if_asked_for():
@@ -240,11 +298,15 @@ def test_a_kind_that_is_read_again_while_another_is_stale_is_not_forgotten(monke
         scene.read("pods", "nodes")
         scene.feeds["nodes"].refused("list")
         scene.now += 11
+        assert await scene.for_a_moment() == []
+        scene.now += 60
         assert await scene.for_a_moment() == ["annotation train"]
         scene.feeds["pods"].page(["uid-unseen"], first=True, last=True)
         scene.feeds["nodes"].answered()
         assert await scene.for_a_moment() == ["annotation train"]
         scene.feeds["pods"].handled("uid-unseen")
+        await scene.for_a_moment()
+        scene.now += 60
         await scene.for_a_moment()
         assert scene.verdicts.of("uid-default-train").cause == "exhausted"
 

@@ -273,3 +273,23 @@ def test_a_slim_object_says_all_that_the_whole_one_says(path):
             sieve = Sieve((), Slim(f"{raw['kind'].lower()}s"))
             (slim,) = sieve.page(listed(whole), first=True).document["items"]
             assert summed(parse(slim), Rules()) == summed(parse(whole), Rules())
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "kept"),
+    [
+        ("TriggeredScaleUp", "pod triggered scale-up: [{pool 1->2 (max: 8)}]", True),
+        ("NotTriggerScaleUp", "pod didn't trigger scale-up: 2 max node group size reached", True),
+        ("Nominated", "Pod should schedule on: nodeclaim/gpu-x7k2q", True),
+        ("FailedScheduling", "Failed to schedule pod, all available instance types exceed", True),
+        ("FailedScheduling", "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", False),
+        ("Scheduled", "Successfully assigned default/train to gpu-a", False),
+    ],
+)
+def test_of_events_those_of_autoscalers_pass(reason, text, kept):
+    made = versioned(builders.event(reason, text), 11)
+    made["metadata"]["uid"] = "uid-event"
+    got = lean("events", Rules()).lines(line("ADDED", made).rstrip())
+    assert bool(got) is kept
+    if kept:
+        assert objects.event(json.loads(got)["object"]) == objects.event(made)

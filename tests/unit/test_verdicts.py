@@ -1,208 +1,50 @@
-"""Words over time: raw ones in, those that may be published out, at chosen seconds."""
+"""What is kept of settled words: their messages, how many began, how long pods have waited.
+
+When words settle is told in test_settling.py.
+"""
 
 import math
 
 import pytest
 
-from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.cluster.history import BOUNDS, Waits
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
+from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
 from gpu_triage.core.explain import message
+from gpu_triage.core.facts import pod_facts
+from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import time_of
 from tests import builders
 from tests.answers import NOW, ask
+from tests.timeline import WORDS, Timeline
 
-TAINT = Cause.TAINT, Detail.UNTOLERATED
-ZERO = Cause.ALLOCATABLE_ZERO, Detail.PLUGIN_GONE
-UNSCHEDULABLE = {
-    "conditions": [
-        {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": "0/1 nodes are available: 1 Too many pods.",
-        }
-    ]
-}
+TAINT, ZERO = Raw(*WORDS["taint"]), Raw(*WORDS["zero"])
+UID = "uid-default-train"
+UPTIME = 5000.0
 
 
-def raw(word, *, now, published=None, name="train"):
-    """The classifier's answer for a pod in a small cluster that leads to a word."""
-    annotations = {f"gpu-triage.io/{key}": value for key, value in (published or {}).items()}
-    spec, node, unread = {}, builders.node(gpus=8), None
-    match word:
-        case "exhausted":
-            pod = builders.pod(name, 1, annotations=annotations, status=UNSCHEDULABLE)
-            holder = builders.pod("holder", 2, node="gpu-a")
-            return ask(pod, builders.node(gpus=2), holder, now=now)
-        case "taint":
-            node = builders.node(gpus=8, taints=[builders.GPU_TAINT])
-        case "zero":
-            node = builders.node(gpus=0, capacity=8)
-        case "gone":
-            node = builders.node(gpus=0, capacity=0)
-        case "starting":
-            label = {"nvidia.com/gpu.present": "true"}
-            node = builders.node(gpus=None, labels=label, created=builders.CREATED)
-        case "gated":
-            spec = {"schedulingGates": [{"name": "queue"}]}
-        case "forbidden":
-            unread = {"nodes": Detail.FORBIDDEN}
-        case "other":
-            spec = {"status": UNSCHEDULABLE}
-        case "terminating":
-            pod = builders.pod(name, annotations=annotations)
-            pod["metadata"]["deletionTimestamp"] = builders.CREATED
-            return ask(pod, node, now=now)
-    pod = builders.pod(name, annotations=annotations, **spec)
-    return ask(pod, node, now=now, unread=unread)
+def a_pod(name="train", **rest):
+    return pod_facts(objects.pod(builders.pod(name, **rest)), Rules())
 
 
-def judge(verdicts, verdict, now):
-    """Settle a word, and say its message where it wants one; when to do it again."""
-    words = Raw(verdict.cause, verdict.detail)
-    again = verdicts.judge(verdict.pod, words, now)
-    if verdicts.wants_message(verdict.pod.uid, words):
-        verdicts.say(verdict.pod.uid, message(verdict, now))
-    return again
-
-
-def play(*steps, published=None):
-    """What stands after each step: (second, raw word) -> "cause/detail @since" or ""."""
-    verdicts = Verdicts(Pace())
-    seen = []
-    for second, word in steps:
-        verdict = raw(word, now=NOW + second, published=published)
-        judge(verdicts, verdict, NOW + second)
-        standing = verdicts.of(verdict.pod.uid)
-        seen.append(
-            f"{standing.cause}/{standing.detail} @{standing.since - int(NOW)}" if standing else ""
-        )
-    return seen
-
-
-def test_a_first_word_waits_two_seconds():
-    assert play((0, "exhausted"), (1.9, "exhausted"), (2, "exhausted")) == [
-        "",
-        "",
-        "exhausted/busy @2",
-    ]
-
-
-def test_a_pod_that_changes_its_word_at_once_still_waits_from_when_it_was_first_seen():
-    assert play((0, "taint"), (1, "zero"), (2, "exhausted")) == ["", "", "exhausted/busy @2"]
-
-
-def test_one_gpu_word_gives_way_to_another_at_once():
-    assert play((0, "taint"), (2, "taint"), (3.7, "zero"), (4, "zero"))[1:] == [
-        "taint/untolerated @2",
-        "allocatable-zero/all-unhealthy @3",
-        "allocatable-zero/all-unhealthy @3",
-    ]
-
-
-def test_a_change_of_detail_is_at_once_and_keeps_since():
-    assert play((0, "zero"), (2, "zero"), (60, "gone"))[1:] == [
-        "allocatable-zero/all-unhealthy @2",
-        "allocatable-zero/plugin-gone @2",
-    ]
-
-
-def test_a_gpu_word_stands_until_the_pod_has_fitted_for_thirty_seconds():
-    steps = [(0, "exhausted"), (2, "exhausted"), (10, "not-tried"), (39.9, "not-tried")]
-    assert play(*steps, (40, "not-tried"))[2:] == [
-        "exhausted/busy @2",
-        "exhausted/busy @2",
-        "not-gpu/not-tried @40",
-    ]
-
-
-def test_a_break_in_fitting_starts_the_thirty_seconds_anew():
-    steps = [(0, "exhausted"), (2, "exhausted"), (10, "not-tried"), (30, "exhausted")]
-    steps += [(31, "not-tried"), (41, "not-tried"), (60.9, "not-tried"), (61, "not-tried")]
-    assert play(*steps)[3:] == [*["exhausted/busy @2"] * 4, "not-gpu/not-tried @61"]
-
-
-def test_a_new_pod_that_fits_gets_not_tried_after_thirty_seconds():
-    assert play((0, "not-tried"), (29.9, "not-tried"), (30, "not-tried")) == [
-        "",
-        "",
-        "not-gpu/not-tried @30",
-    ]
-
-
-def test_a_new_pod_that_a_scheduler_has_refused_for_other_reasons_waits_two_seconds():
-    assert play((0, "other"), (2, "other")) == ["", "not-gpu/pods @2"]
-
-
-def test_not_gpu_gives_way_to_a_gpu_word_at_once():
-    assert play((0, "other"), (2, "other"), (3, "exhausted"))[2] == "exhausted/busy @3"
-
-
-def test_what_cannot_be_told_is_said_at_once_and_taken_back_at_once():
-    steps = [(0, "exhausted"), (2, "exhausted"), (5, "forbidden"), (9, "exhausted")]
-    assert play(*steps)[2:] == ["unknown/forbidden @5", "exhausted/busy @9"]
-
-
-def test_a_pod_whose_gate_is_lifted_is_new():
-    steps = [(0, "gated"), (2, "gated"), (100, "exhausted"), (101, "not-tried")]
-    assert play(*steps, (102, "exhausted"))[1:] == [
-        "gated/scheduling-gates @2",
-        "",
-        "",
-        "exhausted/busy @102",
-    ]
-
-
-def test_deletion_acts_at_once():
-    assert play((0, "terminating")) == ["not-gpu/terminating @0"]
-
-
-def there(since, cause="exhausted", detail="busy"):
-    return {"cause": cause, "detail": detail, "message": "as it was", "since": since}
-
-
-@pytest.mark.parametrize(
-    ("published", "word", "stands"),
-    [
-        (there(time_of(NOW - 50)), "exhausted", "exhausted/busy @-50"),
-        (there(time_of(NOW - 50), detail="reserved"), "exhausted", "exhausted/busy @-50"),
-        (there(time_of(NOW - 50)), "not-tried", "exhausted/busy @-50"),
-        (there(time_of(NOW - 50)), "taint", "taint/untolerated @0"),
-        (there(time_of(NOW - 3600)), "exhausted", ""),
-        (there(time_of(NOW + 3600)), "exhausted", ""),
-        (there("yesterday"), "exhausted", ""),
-        (there(time_of(NOW - 50), cause="hungry"), "exhausted", ""),
-        (there(time_of(NOW - 50), cause="ok", detail="running"), "exhausted", ""),
-        (there(time_of(NOW - 50), detail="cordoned"), "exhausted", ""),
-    ],
-    ids=[
-        "same word: since is kept",
-        "other detail: since is kept",
-        "it fits now: the word stands, thirty seconds begin",
-        "another word: at once",
-        "older than the pod: copied from another",
-        "from the future",
-        "no time",
-        "no such word",
-        "a word that is never published",
-        "a detail of another word",
-    ],
-)
-def test_words_are_read_back_at_the_start(published, word, stands):
-    assert play((0, word), published=published) == [stands]
+def judge(verdicts, raw, second, pod=None):
+    return verdicts.judge(pod or a_pod(), raw, NOW + second, UPTIME + second) - UPTIME
 
 
 def test_the_message_alone_changes_once_in_ten_minutes():
     verdicts = Verdicts(Pace())
-    uid = raw("exhausted", now=NOW).pod.uid
 
     def after(second, name="holder"):
-        pod = builders.pod(status=UNSCHEDULABLE)
         holder = builders.pod(name, 2, node="gpu-a")
-        verdict = ask(pod, builders.node(gpus=2), holder, now=NOW + second)
-        judge(verdicts, verdict, NOW + second)
-        return verdicts.of(uid)
+        verdict = ask(builders.pod(), builders.node(gpus=2), holder, now=NOW + second)
+        raw = Raw(verdict.cause, verdict.detail)
+        judge(verdicts, raw, second, verdict.pod)
+        if verdicts.wants_message(UID, raw):
+            verdicts.say(UID, message(verdict, NOW + second))
+        return verdicts.of(UID)
 
     after(0)
     first = after(2)
@@ -215,21 +57,32 @@ def test_the_message_alone_changes_once_in_ten_minutes():
 
 
 def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would_tell():
-    verdicts, taint, zero = Verdicts(Pace(settle=0)), Raw(*TAINT), Raw(*ZERO)
-    pod = raw("taint", now=NOW).pod
-    verdicts.judge(pod, taint, NOW)
-    assert verdicts.of(pod.uid).message == ""
-    assert not verdicts.wants_message(pod.uid, zero)
-    assert verdicts.wants_message(pod.uid, taint)
-    verdicts.say(pod.uid, "why")
-    assert not verdicts.wants_message(pod.uid, taint)
-    verdicts.judge(pod, taint, NOW + 600)
-    assert verdicts.of(pod.uid).message == "why"
-    assert verdicts.wants_message(pod.uid, taint)
-    verdicts.judge(pod, zero, NOW + 601)
-    assert verdicts.of(pod.uid).message == ""
-    assert verdicts.wants_message(pod.uid, zero)
-    assert not verdicts.wants_message("another", taint)
+    verdicts = Verdicts(Pace(settle=0))
+    judge(verdicts, TAINT, 0)
+    assert verdicts.of(UID).message == ""
+    assert not verdicts.wants_message(UID, ZERO)
+    assert verdicts.wants_message(UID, TAINT)
+    verdicts.say(UID, "why")
+    assert not verdicts.wants_message(UID, TAINT)
+    judge(verdicts, TAINT, 600)
+    assert verdicts.of(UID).message == "why"
+    assert verdicts.wants_message(UID, TAINT)
+    judge(verdicts, ZERO, 601)
+    assert verdicts.of(UID).message == ""
+    assert verdicts.wants_message(UID, ZERO)
+    assert not verdicts.wants_message("another", TAINT)
+
+
+def test_a_word_whose_message_is_overdue_waits_for_a_moment_in_which_it_holds():
+    verdicts = Verdicts(Pace(settle=0))
+    judge(verdicts, TAINT, 0)
+    verdicts.say(UID, "why")
+    fits = Raw(*WORDS["fits"])
+    assert judge(verdicts, fits, 590) == 600
+    assert judge(verdicts, fits, 600) == 601
+    assert not verdicts.wants_message(UID, fits)
+    judge(verdicts, TAINT, 600.5)
+    assert verdicts.wants_message(UID, TAINT)
 
 
 @pytest.mark.parametrize(
@@ -237,30 +90,118 @@ def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would
     [
         ([(0, "exhausted")], 2),
         ([(0, "exhausted"), (1, "exhausted")], 2),
-        ([(0, "not-tried")], 30),
+        ([(0, "fits")], 30),
         ([(0, "exhausted"), (2, "exhausted")], 602),
-        ([(0, "exhausted"), (2, "exhausted"), (10, "not-tried")], 40),
-        ([(0, "starting"), (2, "starting")], 602),
+        ([(0, "exhausted"), (2, "exhausted"), (10, "fits")], 40),
+        ([(0, "exhausted"), (2, "exhausted"), (10, "taint")], 12),
         ([(0, "terminating")], 600),
     ],
 )
 def test_it_says_when_to_look_again(steps, look_again):
     verdicts = Verdicts(Pace())
     for second, word in steps:
-        again = judge(verdicts, raw(word, now=NOW + second), NOW + second)
-    assert again - NOW == pytest.approx(look_again)
+        again = judge(verdicts, Raw(*WORDS[word]), second)
+    assert again == pytest.approx(look_again)
+
+
+def test_a_word_that_is_too_young_has_nothing_to_refresh():
+    assert judge(Verdicts(Pace(settle=math.inf)), TAINT, 0) == math.inf
+
+
+def test_a_pod_that_changes_stands_with_what_it_is_now_and_one_that_does_not_is_the_same():
+    verdicts = Verdicts(Pace(settle=0))
+    pod, changed = a_pod(), a_pod(priority=7)
+    judge(verdicts, TAINT, 0, pod)
+    before = verdicts.of(UID)
+    judge(verdicts, ZERO, 1, pod)
+    judge(verdicts, TAINT, 2, pod)
+    stands = verdicts.of(UID)
+    judge(verdicts, TAINT, 3, pod)
+    assert verdicts.of(UID) is stands
+    judge(verdicts, TAINT, 4, changed)
+    assert (before.pod.priority, verdicts.of(UID).pod.priority) == (0, 7)
 
 
 def test_a_pod_that_is_placed_or_gone_is_forgotten():
     verdicts = Verdicts(Pace(settle=0))
-    for name in ("one", "two"):
-        judge(verdicts, raw("taint", now=NOW, name=name), NOW)
+    for name in ("one", "two", "three"):
+        judge(verdicts, TAINT, 0, a_pod(name))
     verdicts.forget("uid-default-one")
-    verdicts.forget("uid-default-three")
-    assert set(verdicts.standing) == {"uid-default-two"}
+    verdicts.place("uid-default-two", UPTIME)
+    verdicts.forget("uid-default-four")
+    assert set(verdicts.standing) == {"uid-default-three"}
     assert verdicts.of("uid-default-one") is None
-    assert verdicts.standing["uid-default-two"].cause is Cause.TAINT
+    assert verdicts.standing["uid-default-three"].cause is Cause.TAINT
 
 
-def test_a_word_that_is_too_young_has_nothing_to_refresh():
-    assert judge(Verdicts(Pace(settle=math.inf)), raw("taint", now=NOW), NOW) == math.inf
+def history(line, **rest):
+    life = Timeline(**rest)
+    life.play(line)
+    told = life.verdicts.history
+    return told.words_begun, {cause: waits.seconds for cause, waits in told.placed.items()}
+
+
+def there(cause, detail, seconds):
+    return {"cause": cause, "detail": detail, "message": "why", "since": time_of(NOW + seconds)}
+
+
+@pytest.mark.parametrize(
+    ("line", "begun", "placed"),
+    [
+        (
+            "0 taint, 10 zero, 20 allocatable-zero/node-starting, 30 taint, 130 placed",
+            {"taint": 2, "allocatable-zero": 1},
+            {"taint": 130},
+        ),
+        ("0 taint, 1 placed", {}, {}),
+        ("0 taint, 10 deleted", {"taint": 1}, {}),
+        ("0 taint, 10 terminating, 12 deleted", {"taint": 1}, {}),
+        ("0 gated, 100 taint, 150 placed", {"gated": 1, "taint": 1}, {"taint": 50}),
+        ("0 exhausted, 100 fits, 105 placed", {"exhausted": 1}, {"exhausted": 105}),
+        ("0 taint, 5 clock-3600, 10 placed", {"taint": 1}, {"taint": 10}),
+        ("0 taint, 5 clock+3600, 10 placed", {"taint": 1}, {"taint": 10}),
+    ],
+)
+def test_words_that_begin_and_pods_that_are_placed_are_counted(line, begun, placed):
+    assert history(line) == (begun, placed)
+
+
+def test_what_is_read_back_is_not_counted_again_and_its_time_is():
+    published = there("exhausted", "busy", -50)
+    assert history("0 exhausted, 10 placed", published=published) == ({}, {"exhausted": 60})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bound"), [(0, 10), (10, 10), (10.1, 30), (604800, 604800), (604801, None)]
+)
+def test_a_wait_counts_for_the_first_bound_that_it_does_not_exceed(seconds, bound):
+    waits = Waits()
+    waits.add(seconds)
+    assert waits.counts.index(1) == (BOUNDS.index(bound) if bound else len(BOUNDS))
+    assert waits.seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("line", "published", "since"),
+    [
+        ("0 taint", None, 0),
+        ("0 gated", None, None),
+        ("0 gated, 9 taint", None, 9),
+        ("0 taint", there("exhausted", "busy", -50), -50),
+        ("0 taint", there("gated", "scheduling-gates", -50), 0),
+        ("0 taint, 5 clock+3600", None, 0),
+    ],
+)
+def test_a_pod_waits_since_it_was_first_seen_without_gates(line, published, since):
+    life = Timeline(published=published)
+    life.play(line)
+    waits = {UID: NOW + since} if since is not None else {}
+    assert life.verdicts.waiting_since == waits
+
+
+def test_a_detail_that_changes_the_kind_of_event_is_told_within_the_same_word():
+    told = Timeline()
+    assert told.play("0 exhausted/busy, 60 exhausted/nodes-lost") == (
+        "2 exhausted, 62 exhausted/nodes-lost since 2"
+    )
+    assert told.verdicts.of(UID).detail is Detail.NODES_LOST

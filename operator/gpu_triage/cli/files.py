@@ -1,5 +1,6 @@
 """Answers from files: snapshots as kubectl and must-gather tools write them."""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from gpu_triage.cli.documents import DocumentError, Found, looks_like_objects, o
 from gpu_triage.cli.failure import AnswerError
 from gpu_triage.cli.moments import newest
 from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.core import autoscaler
 from gpu_triage.core import objects as kinds
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, Detail
 from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
@@ -154,10 +156,20 @@ def _put(found: Found, snapshot: Snapshot, dra: str) -> None:
             node = kinds.node(found.raw)
             _check_name(node.metadata)
             inventory.put_node(node_facts(node, inventory.picture.rules))
+        case "", "Event":
+            with contextlib.suppress(kinds.ObjectError):  # it would only have been a hint
+                _listen(kinds.event(found.raw), inventory)
         case "resource.k8s.io", "DeviceClass" if dra != "off":
             each = kinds.device_class(found.raw)
             served = each.spec.extended_resource_name if each.spec is not None else None
             inventory.put_class(each.metadata.name, served or "")
+
+
+def _listen(event: kinds.Event, inventory: Inventory) -> None:
+    said, meta = autoscaler.said(event), event.metadata
+    if said is not None and event.involved_object is not None:
+        called = meta.uid or f"{meta.namespace}/{meta.name}"
+        inventory.put_saying(called, event.involved_object.uid, said)
 
 
 def _check_name(metadata: kinds.Metadata) -> None:

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Set
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.patience import Patience
 from gpu_triage.cluster.queues import Queues
 from gpu_triage.cluster.sites import Sites
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.classify import Raw, at_sight, with_nodes
+from gpu_triage.core.detail import awaits_start
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.obstacles import end_of_start
+from gpu_triage.core.patience import end_of_scaling, end_of_waiting
 from gpu_triage.core.survey import Verdict
 
 
@@ -32,8 +35,9 @@ class Engine:
         self._nominated: set[str] = set()
         """Nodes to which pods are nominated."""
         self._words: dict[str, Raw] = {}
-        self._patience = Agenda()
-        """When a pod has waited too long for a node that is starting."""
+        self._patience = Patience(inventory)
+        self._ends = Agenda()
+        """When a pod has waited too long for a node that is to come."""
         self._now = 0.0
 
     @property
@@ -44,7 +48,7 @@ class Engine:
     @property
     def next(self) -> float:
         """When to refresh if nothing changes before, in seconds since 1970."""
-        return min(self._sites.next, self._patience.next)
+        return min(self._sites.next, self._ends.next)
 
     def refresh(self, now: float) -> set[str]:
         """Takes in what has changed in the inventory.
@@ -64,8 +68,9 @@ class Engine:
             due.update(self._inventory.pods)
         if changes.classes:  # every code may be another one
             self._queues = Queues(self._picture, self._sites)
+        self._patience.look(changes.pods, names, now)
         due |= self._take_nodes(names.union(self._sites.aged(now)), now)
-        due.update(self._patience.take(now))
+        due.update(self._ends.take(now))
         for uid in due:
             pod = self._waiting(uid)
             if pod is not None and at_sight(pod, self._picture) is None:
@@ -110,12 +115,22 @@ class Engine:
         raw = at_sight(pod, self._picture) if pod is not None else None
         if pod is not None and raw is None:
             found = self._queues.told(pod)
+            self._patience.note(pod, awaits_start(found, pod, self._picture, now), now)
             raw = with_nodes(pod, self._picture, found.cause, lambda: found, now)
-            if raw.detail is Detail.NODE_STARTING and not found.young:
-                ends = end_of_start(pod.created, self._picture.rules, now)
-        self._patience.put(uid, ends)
+            ends = self._end(pod, raw.detail, young=found.young, now=now)
+        self._ends.put(uid, ends)
         if raw is None:
             return self._words.pop(uid, None) is not None
         changed = self._words.get(uid) != raw
         self._words[uid] = raw
         return changed
+
+    def _end(self, pod: PodFacts, detail: Detail, *, young: bool, now: float) -> float:
+        """When a pod has waited too long for what it is told to wait for; infinity: never."""
+        match detail:
+            case Detail.SCALING_UP:
+                return end_of_scaling(pod, self._picture)
+            case Detail.NODE_STARTING:
+                marked = math.inf if young else end_of_start(pod.created, self._picture.rules, now)
+                return min(marked, end_of_waiting(pod, self._picture))
+        return math.inf

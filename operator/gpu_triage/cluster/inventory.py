@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.picture import Picture, add
@@ -29,6 +30,10 @@ class Inventory:
     def __init__(self, rules: Rules) -> None:
         self.pods: dict[str, PodFacts] = {}
         """Every pod that was put in, by uid."""
+        self.missing: dict[str, float] = {}
+        """Kept by whoever looks again and again: see the picture."""
+        self.starting: dict[str, float] = {}
+        """Likewise."""
         self._nodes: dict[str, NodeFacts] = {}
         self._holders: dict[str, dict[str, PodFacts]] = {}
         self._used: dict[str, dict[str, int]] = {}
@@ -36,6 +41,11 @@ class Inventory:
         self._served: dict[str, str] = {}
         self._classes: dict[str, str] = {}
         self._unread: dict[str, Detail] = {}
+        self._sayings: dict[str, dict[str, Said]] = {}
+        """What autoscalers said of pods; by the pod's uid, then the Event's."""
+        self._said: dict[str, Said] = {}
+        self._about: dict[str, str] = {}
+        """The pod that an Event is about."""
         self._changes = Changes()
         self.picture = Picture(
             rules,
@@ -45,6 +55,9 @@ class Inventory:
             self._nominated,
             self._classes,
             self._unread,
+            self._said,
+            self.missing,
+            self.starting,
         )
 
     def waiting(self) -> list[PodFacts]:
@@ -106,6 +119,20 @@ class Inventory:
         self._reclass()
         return known
 
+    def put_saying(self, event: str, pod: str, said: Said) -> bool:
+        """Takes what an autoscaler says of a pod in an Event, both by their uids."""
+        self._about[event] = pod
+        self._sayings.setdefault(pod, {})[event] = said
+        return self._listen(pod)
+
+    def drop_saying(self, event: str) -> bool:
+        """Forgets an Event; most are of no concern and were never taken."""
+        pod = self._about.pop(event, None)
+        if pod is None:
+            return False
+        del self._sayings[pod][event]
+        return self._listen(pod)
+
     def mark_unread(self, kind: str, why: Detail) -> bool:
         """Says that objects of a kind could not be read: words that rest on them are unknown."""
         changed = self._unread.get(kind) is not why
@@ -118,6 +145,18 @@ class Inventory:
         changed = self._unread.pop(kind, None) is not None
         self._changes.unread |= changed
         return changed
+
+    def _listen(self, pod: str) -> bool:
+        """Keeps the newest of what was said of a pod."""
+        sayings, before = self._sayings[pod], self._said.get(pod)
+        if sayings:
+            self._said[pod] = max(sayings.values())
+        else:
+            del self._sayings[pod], self._said[pod]
+        if self._said.get(pod) == before:
+            return False
+        self._changes.pods.add(pod)
+        return True
 
     def _reclass(self) -> None:
         """Several classes may serve one resource: it is served while one of them does."""

@@ -1,7 +1,7 @@
-"""Which word each waiting pod has now, and since when.
+"""Which settled word each waiting pod has now, since when, and what its message says.
 
-The classifier's word of a moment is *raw*: one freed GPU makes every waiting pod of a kind fit
-until the scheduler has placed one of them. What stands here is what may be published and counted.
+What stands here is what may be published and counted. It outlives this process: it is read back
+from the pods.
 """
 
 import math
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from gpu_triage.cluster.history import History
+from gpu_triage.cluster.settling import Pace, Settling
 from gpu_triage.core import objects
 from gpu_triage.core.causes import PENDING, Cause, Detail
 from gpu_triage.core.classify import Raw
@@ -17,17 +19,6 @@ from gpu_triage.core.vocabulary import VOCABULARY
 
 CLOCK_SECONDS = 60
 """How far another clock may be ahead before a time that it wrote is not believed."""
-
-
-class Pace(msgspec.Struct, frozen=True):
-    """How fast words may change, in seconds."""
-
-    settle: float = 2
-    """A pod waits this long before its first word."""
-    fit: float = 30
-    """It must fit this long without a break before GPUs are said not to be the cause."""
-    refresh: float = 600
-    """The message alone changes once in this time."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -43,22 +34,27 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class _Wait(msgspec.Struct):
-    """What is remembered of one waiting pod."""
+    """What is remembered of one waiting pod. ``since`` is by the day, all else by the clock."""
 
-    seen: float
-    standing: Standing | None
+    settling: Settling
+    gated: bool
+    since: float
+    """When it began to wait for a scheduler, as far as is known."""
+    before: float
+    """For how many seconds it had waited when it was first seen."""
     said: float
     """When the message was last asked for."""
+    standing: Standing | None = None
     unsaid: bool = False
     """It has been asked for and is not there yet."""
-    fits: float | None = None
-    """Since when it fits without a break."""
 
 
 class Verdicts:
     """The words of all waiting pods."""
 
     def __init__(self, pace: Pace) -> None:
+        self.history = History()
+        """What has happened so far."""
         self._pace = pace
         self._waits: dict[str, _Wait] = {}
 
@@ -67,40 +63,47 @@ class Verdicts:
         """The words that stand, by the pods' uids; pods that are too new have none."""
         return {uid: w.standing for uid, w in self._waits.items() if w.standing is not None}
 
+    @property
+    def waiting_since(self) -> Mapping[str, float]:
+        """Since when each pod waits, by uid, in seconds since 1970; pods behind a gate do not.
+
+        That is the later of its creation and its first sight without gates; after a restart, when
+        the word that was read back began.
+        """
+        return {uid: w.since for uid, w in self._waits.items() if not w.gated}
+
     def of(self, uid: str) -> Standing | None:
         """The word that stands for a pod."""
         wait = self._waits.get(uid)
         return wait.standing if wait is not None else None
 
-    def judge(self, pod: PodFacts, raw: Raw, now: float) -> float:
+    def judge(self, pod: PodFacts, raw: Raw, now: float, clock: float) -> float:
         """Takes the raw words of a waiting pod.
 
         Args:
             pod: the pod.
             raw: its words of the moment.
-            now: seconds since 1970.
+            now: seconds since 1970, for what is written.
+            clock: seconds that never go back, for what lasts.
 
         Returns:
-            When to do it again if nothing changes before, in seconds since 1970.
+            When to do it again by the clock, if nothing changes before.
         """
         wait = self._waits.get(pod.uid)
         if wait is None:
-            wait = self._waits[pod.uid] = _Wait(now, _read_back(pod, now), now)
-        elif _gate_lifted(wait, raw):
+            wait = self._waits[pod.uid] = _first_seen(pod, self._pace, now, clock)
+        if wait.gated and not pod.gates:
             # A pod whose gate has gone is new to the scheduler: it may well place it at once.
-            wait = self._waits[pod.uid] = _Wait(now, None, now)
-        if raw.cause is not Cause.NOT_GPU:
-            wait.fits = None
-        elif wait.fits is None:
-            wait.fits = now
-        ripe = self._ripe(wait, raw, now)
-        if now >= ripe:
-            wait.standing = self._next(wait, pod, raw, now)
+            wait = self._waits[pod.uid] = _new(pod, now, clock)
+        ripe = wait.settling.take(raw.cause, raw.detail, self._pace, clock)
+        if ripe <= clock:
+            self._stand(wait, pod, now, clock)
             ripe = math.inf
-        elif wait.standing is not None:
+        if wait.standing is None:
+            return ripe
+        if wait.standing.pod is not pod:
             wait.standing = msgspec.structs.replace(wait.standing, pod=pod)
-        refresh = wait.said + self._pace.refresh if wait.standing is not None else math.inf
-        return min(ripe, max(refresh, now + 1))
+        return min(ripe, max(wait.said + self._pace.refresh, clock + 1))
 
     def wants_message(self, uid: str, raw: Raw) -> bool:
         """Whether a pod's word waits for its message, and these words are what it is to say."""
@@ -116,40 +119,54 @@ class Verdicts:
         wait.standing = msgspec.structs.replace(wait.standing, message=message)
         wait.unsaid = False
 
+    def place(self, uid: str, clock: float) -> None:
+        """Notes that a pod has been placed, and forgets it."""
+        wait = self._waits.pop(uid, None)
+        if wait is not None and wait.standing is not None:
+            waited = wait.before + clock - wait.settling.seen
+            self.history.waited(wait.standing.cause, waited)
+
     def forget(self, uid: str) -> None:
-        """Forgets a pod that has been placed or is gone."""
+        """Forgets a pod that is gone without having been placed."""
         self._waits.pop(uid, None)
 
-    def _ripe(self, wait: _Wait, raw: Raw, now: float) -> float:
-        """From when on the raw word may stand, if it lasts."""
-        fits = (wait.fits if wait.fits is not None else now) + self._pace.fit
-        if raw.detail is Detail.TERMINATING:
-            return now
-        if wait.standing is None:
-            settled = wait.seen + self._pace.settle
-            return max(settled, fits) if raw.detail is Detail.NOT_TRIED else settled
-        if raw.cause is Cause.NOT_GPU and wait.standing.cause is not Cause.NOT_GPU:
-            return fits
-        return now
-
-    def _next(self, wait: _Wait, pod: PodFacts, raw: Raw, now: float) -> Standing:
-        before, since, message = wait.standing, int(now), ""
-        if before is not None and before.cause is raw.cause:
+    def _stand(self, wait: _Wait, pod: PodFacts, now: float, clock: float) -> None:
+        """Takes over the settled words, and asks for their message where it is due."""
+        before, settled = wait.standing, wait.settling
+        assert settled.cause is not None  # words have settled
+        assert settled.detail is not None
+        since, message = int(now), ""
+        if before is None or before.cause is not settled.cause:
+            if settled.detail is not Detail.TERMINATING:
+                self.history.begun(settled.cause)
+        else:
             since = before.since
-            if before.detail is raw.detail:
-                if now < wait.said + self._pace.refresh:
-                    return msgspec.structs.replace(before, pod=pod)
+            if before.detail is settled.detail:
+                if clock < wait.said + self._pace.refresh:
+                    return
                 message = before.message
-        wait.said, wait.unsaid = now, True
-        return Standing(pod, raw.cause, raw.detail, since, message)
+        wait.said, wait.unsaid = clock, True
+        wait.standing = Standing(pod, settled.cause, settled.detail, since, message)
 
 
-def _gate_lifted(wait: _Wait, raw: Raw) -> bool:
-    return (
-        wait.standing is not None
-        and wait.standing.cause is Cause.GATED
-        and raw.cause is not Cause.GATED
-    )
+def _first_seen(pod: PodFacts, pace: Pace, now: float, clock: float) -> _Wait:
+    """A pod that this process has not seen before; an earlier one may have."""
+    standing, new = _read_back(pod, now), _new(pod, now, clock)
+    if standing is None:
+        return new
+    age = max(0.0, now - standing.since)
+    settled = new.settling
+    settled.cause, settled.detail = standing.cause, standing.detail
+    # How often it had changed is not written anywhere; what we could not read may be there now.
+    settled.restless = age < pace.quiet and standing.cause is not Cause.UNKNOWN
+    settled.stirred = clock - age
+    new.gated = new.gated or standing.cause is Cause.GATED
+    new.since, new.before, new.standing = standing.since, age, standing
+    return new
+
+
+def _new(pod: PodFacts, now: float, clock: float) -> _Wait:
+    return _Wait(Settling(clock), bool(pod.gates), now, 0.0, clock)
 
 
 def _read_back(pod: PodFacts, now: float) -> Standing | None:

@@ -31,6 +31,7 @@ class Feed:
         optional: bool = False,
         sieve: Sieve | None = None,
         stale_seconds: float = STALE_SECONDS,
+        rights: str = "kubectl apply -f deploy/rbac",
         clock: Callable[[], float],
     ) -> None:
         """Nothing has been read yet.
@@ -42,6 +43,7 @@ class Feed:
             optional: a refused read counts as "there is none".
             sieve: what is left out; None leaves nothing out.
             stale_seconds: how long it may be silent before nobody relies on it any more.
+            rights: how to give the operator the right to read it.
             clock: seconds that never go back.
         """
         self.kind = kind
@@ -55,6 +57,7 @@ class Feed:
         self.patience = stale_seconds * PATIENCE
         """A watch that is silent for so many seconds is to be opened anew."""
         self._stale_seconds = stale_seconds
+        self._rights = rights
         self._clock = clock
         self._begun = clock()
         """When the last list began."""
@@ -102,7 +105,7 @@ class Feed:
             self.kind,
             self.group,
             meaning,
-            f"let the operator list and watch {self.kind}: kubectl apply -f deploy/rbac",
+            f"let the operator list and watch {self.kind}: {self._rights}",
         )
 
     def unread(self) -> Detail | None:

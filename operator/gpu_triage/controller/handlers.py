@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import kopf
 
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.core import objects
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.core import autoscaler, objects
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
 from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 
@@ -60,6 +60,10 @@ class Intake:
         """Takes an event of a DeviceClass."""
         self._take(DEVICE_CLASSES, event)
 
+    async def event(self, event: Mapping[str, Any], **_: Any) -> None:
+        """Takes an event of an Event."""
+        self._take(EVENTS, event)
+
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
         raw = event["object"]
         uid: str = raw["metadata"]["uid"]
@@ -101,6 +105,12 @@ class Intake:
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
                 return self._inventory.put_node(node)
+            case "events":
+                told = objects.event(raw)
+                said = autoscaler.said(told)
+                if said is None or told.involved_object is None:
+                    return self._inventory.drop_saying(uid)
+                return self._inventory.put_saying(uid, told.involved_object.uid, said)
             case _:
                 each = objects.device_class(raw)
                 self._named[kind][each.metadata.name] = uid
@@ -110,6 +120,8 @@ class Intake:
     def _drop(self, kind: str, uid: str) -> bool:
         if kind == PODS:
             return self._inventory.drop_pod(uid)
+        if kind == EVENTS:
+            return self._inventory.drop_saying(uid)
         named = self._named[kind]
         name = next((each for each, own in named.items() if own == uid), None)
         if name is None:
@@ -126,6 +138,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake) -> None:
         (PODS, intake.pod),
         (NODES, intake.node),
         (DEVICE_CLASSES, intake.device_class),
+        (EVENTS, intake.event),
     ):
         if kind in intake.feeds:
             feed = intake.feeds[kind]

@@ -67,7 +67,7 @@ class Loop:
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
-        """When a word is looked at again because time has passed."""
+        """When a word is looked at again because time has passed, by the clock."""
         self._unsaid: dict[str, None] = {}
         """Pods whose words may want a message, in the order in which they came to."""
         self._feeds = feeds
@@ -90,9 +90,9 @@ class Loop:
 
     async def run(self) -> None:
         """Recomputes whenever something has changed or is due, for ever."""
-        look_again, took = math.inf, 0.0
+        took = 0.0
         while True:
-            await self._wait(look_again)
+            await self._wait()
             self.beat = self._clock()
             if self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
@@ -103,11 +103,11 @@ class Loop:
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if self._changed.is_set() or self._now() >= look_again:
+            if self._changed.is_set() or self.wait() <= 0:
                 await asyncio.sleep(self._pause(took))
                 self._changed.clear()
                 begun = self._clock()
-                look_again = self.recompute()
+                self.recompute()
                 took = self._clock() - begun
 
     def _pause(self, took: float) -> float:
@@ -119,33 +119,40 @@ class Loop:
             return took
         return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
-    def recompute(self) -> float:
-        """Brings every word up to date, and says for one turn what is to be said of them.
-
-        Returns:
-            When to do it again, in seconds since 1970; infinity where only an event can change an
-            answer.
-        """
-        now = self._now()
-        told = self._engine.refresh(now).union(self._agenda.take(now))
+    def recompute(self) -> None:
+        """Brings every word up to date, and says for one turn what is to be said of them."""
+        now, clock = self._now(), self._clock()
+        told = self._engine.refresh(now).union(self._agenda.take(clock))
         for uid in sorted(told, key=self._age):
-            self._settle(uid, now)
+            self._settle(uid, now, clock)
         self._speak(now)
-        return now if self._unsaid else min(self._engine.next, self._agenda.next)
+
+    def wait(self) -> float:
+        """How long until it is to be done again if nothing changes, in seconds.
+
+        0 or less: now; infinity where only an event can change an answer.
+        """
+        if self._unsaid:
+            return 0.0
+        return min(self._engine.next - self._now(), self._agenda.next - self._clock())
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
         return (pod.created or 0.0, pod.key) if pod is not None else (0.0, "")
 
-    def _settle(self, uid: str, now: float) -> None:
+    def _settle(self, uid: str, now: float, clock: float) -> None:
         pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-        again = math.inf
+        again, before = math.inf, self._verdicts.of(uid)
         if pod is not None and raw is not None:
-            again = self._verdicts.judge(pod, raw, now)
+            again = self._verdicts.judge(pod, raw, now, clock)
             self._unsaid[uid] = None
+        elif pod is not None and pod.node:
+            self._verdicts.place(uid, clock)
         else:
             self._verdicts.forget(uid)
         self._agenda.put(uid, again)
+        if before is not None and before is self._verdicts.of(uid):
+            return  # another raw word, which may not last
         if pod is not None:
             self._publish(pod)
         else:
@@ -184,8 +191,8 @@ class Loop:
                 changed |= self._inventory.mark_unread(kind, why)
         return changed
 
-    async def _wait(self, look_again: float) -> None:
-        seconds = max(0.0, min(BEAT_SECONDS, look_again - self._now()))
+    async def _wait(self) -> None:
+        seconds = max(0.0, min(BEAT_SECONDS, self.wait()))
         # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.verdicts import Pace, Verdicts
+from gpu_triage.cluster.settling import Pace
+from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller import discovery, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
 from gpu_triage.controller.feed import Feed
@@ -25,7 +26,7 @@ from gpu_triage.controller.health import Health
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.metrics import StateCollector, registry
 from gpu_triage.publish.writer import Writer
@@ -33,6 +34,8 @@ from gpu_triage.settings import Settings, SettingsError, load
 
 log = logging.getLogger("gpu_triage")
 
+RIGHTS = "kubectl apply -f deploy/rbac"
+EVENTS_RIGHTS = f"take the comment off their rule in deploy/rbac/clusterrole.yaml, {RIGHTS}"
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
 
 
@@ -96,8 +99,7 @@ class Operator:
         self._feeds: dict[str, Feed] = {}
         self._transport = Transport(access, f"gpu-triage/{__version__}")
         inventory = Inventory(rules)
-        pace = Pace(settings.settle_seconds, settings.fit_seconds, settings.message_refresh_seconds)
-        verdicts = Verdicts(pace)
+        verdicts = Verdicts(_pace(settings))
         self._writer = Writer(
             self._transport.send,
             now,
@@ -135,6 +137,8 @@ class Operator:
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
         self._watch_kind(NODES, "")
+        if settings.read_events:
+            self._watch_kind(EVENTS, "", optional=True, rights=EVENTS_RIGHTS)
 
     async def run(self) -> int:
         """Runs until told to stop; returns the exit code."""
@@ -210,7 +214,14 @@ class Operator:
         await asyncio.gather(*self._own.values(), return_exceptions=True)
         await self._health.stop()
 
-    def _watch_kind(self, kind: str, group: str, *, optional: bool = False) -> None:
+    def _watch_kind(
+        self,
+        kind: str,
+        group: str,
+        *,
+        optional: bool = False,
+        rights: str = RIGHTS,
+    ) -> None:
         self._feeds[kind] = Feed(
             kind,
             group,
@@ -218,8 +229,21 @@ class Operator:
             optional=optional,
             sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
+            rights=rights,
             clock=self._clock,
         )
+
+
+def _pace(settings: Settings) -> Pace:
+    grows = settings.autoscaling_settle_seconds if settings.autoscaling else 0.0
+    return Pace(
+        settle=settings.settle_seconds,
+        scalable=max(settings.settle_seconds, grows),
+        fit=settings.fit_seconds,
+        restless=settings.restless_seconds,
+        quiet=settings.quiet_seconds,
+        refresh=settings.message_refresh_seconds,
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned
-from gpu_triage.core.causes import PODS
+from gpu_triage.core import autoscaler
+from gpu_triage.core.causes import EVENTS, PODS
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'
@@ -22,6 +23,12 @@ GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code"
 REMEMBERED_ENDS = 1000
 """An event of an object that comes after its end is that much late at most."""
 
+_REASONS = (*autoscaler.TAKEN_ON, autoscaler.TURNED_DOWN)
+_AUTOSCALERS = (
+    *(f'"{reason}"'.encode() for reason in _REASONS),
+    f'"{autoscaler.KARPENTER_FAILED}'.encode(),
+)
+"""Byte strings of which every Event of an autoscaler about a pod holds one."""
 _WILD = re.compile(r"\[!?\]?[^\]]*\]|[*?\[]")
 
 
@@ -83,8 +90,12 @@ def tokens(rules: Rules) -> tuple[bytes, ...]:
 
 
 def lean(kind: str, rules: Rules) -> "Sieve":
-    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim."""
-    return Sieve(tokens(rules) if kind == PODS else (), Slim(kind))
+    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim.
+
+    Of Events only those pass that an autoscaler may have made.
+    """
+    needed = {PODS: tokens(rules), EVENTS: _AUTOSCALERS}
+    return Sieve(needed.get(kind, ()), Slim(kind))
 
 
 class Sieve:

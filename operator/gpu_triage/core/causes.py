@@ -118,6 +118,8 @@ class Word(msgspec.Struct, frozen=True):
 NODES = "nodes"
 PODS = "pods"
 DEVICE_CLASSES = "deviceclasses"
+EVENTS = "events"
+"""Read only if asked for; no word rests on them."""
 KINDS = (NODES, PODS, DEVICE_CLASSES)
 """What can be read, and may be forbidden or not read yet."""
 

@@ -15,6 +15,7 @@ from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.funnel import decide, passes_through
 from gpu_triage.core.obstacles import is_recent, missing_kind
+from gpu_triage.core.patience import end_of_scaling, end_of_waiting
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.selector import Values
 from gpu_triage.core.tally import Tally
@@ -86,16 +87,16 @@ def detail(found: Finding, pod: PodFacts, picture: Picture, now: float) -> Detai
     """The detail for a pod to which the nodes say this, where they are what stops it."""
     if found.cause is Cause.UNKNOWN or found.detail is Detail.NO_NODES:
         return found.detail
-    if found.cause is not Cause.ALLOCATABLE_ZERO and _scaling_up(pod, picture):
+    if found.cause is not Cause.ALLOCATABLE_ZERO and now < end_of_scaling(pod, picture):
         return Detail.SCALING_UP
-    if found.young or (found.marked and is_recent(pod.created, picture.rules, now)):
+    if awaits_start(found, pod, picture, now) and now < end_of_waiting(pod, picture):
         return Detail.NODE_STARTING
     return found.detail
 
 
-def _scaling_up(pod: PodFacts, picture: Picture) -> bool:
-    """An autoscaler nominates the pod to a node before that node exists."""
-    return bool(pod.nominated) and pod.nominated not in picture.nodes
+def awaits_start(found: Finding, pod: PodFacts, picture: Picture, now: float) -> bool:
+    """Whether a node is starting that would help the pod."""
+    return found.young or (found.marked and is_recent(pod.created, picture.rules, now))
 
 
 def _detail(cause: Cause, seen: Tally, cluster: Cluster) -> Detail:

@@ -6,6 +6,7 @@ pod's own namespace; others are counted.
 
 from collections import Counter
 
+from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import CHANGE
 from gpu_triage.core.facts import NodeFacts
@@ -13,12 +14,15 @@ from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.mismatch import label_mismatch
 from gpu_triage.core.next_step import next_step
-from gpu_triage.core.obstacles import is_lost, is_starting, taint_kind
+from gpu_triage.core.obstacles import is_starting, lost, taint_kind
 from gpu_triage.core.reasons import free_of, taint_reason
 from gpu_triage.core.shortage import exhausted
 from gpu_triage.core.survey import Survey, Verdict
 from gpu_triage.core.told import gated, heard, no_request, placed
 from gpu_triage.core.wording import amounts, count_of, cut, listing, names
+
+QUOTED = 160
+"""Characters of an autoscaler's text: it may list every pool with its reason."""
 
 
 def message(verdict: Verdict, now: float) -> str:
@@ -80,17 +84,37 @@ def _hope(detail: Detail, seen: Survey, now: float) -> str:
     """What is on its way, or would help if it came back."""
     match detail:
         case Detail.SCALING_UP:
-            return f" An autoscaler makes node {seen.pod.nominated} for it."
+            return f" {_promise(seen)}"
         case Detail.NODE_STARTING:
             starting = [node.name for node in seen.nodes(0) if is_starting(seen, node, now)]
             verb = "is" if len(starting) == 1 else "are"
             return f" {listing(starting)} {verb} starting."
         case Detail.NODES_LOST:
-            lost = next(node for node in seen.nodes(LABEL) if is_lost(seen, node))
-            why = taint_reason(seen, lost)
+            node = lost(seen)
+            why = taint_reason(seen, node)
             why = f"is {why}" if why else "has lost its GPUs or never offered them"
-            return f" {lost.name} could take it, but {why}."
-    return ""
+            return f" {node.name} could take it, but {why}."
+    return _refusal(seen, now)
+
+
+def _promise(seen: Survey) -> str:
+    """What an autoscaler does for the pod."""
+    pod, said = seen.pod, seen.picture.said.get(seen.pod.uid)
+    if said is not None and said.coming:
+        return f"An autoscaler has taken it on: {_quoted(said)}."
+    return f"An autoscaler makes node {pod.nominated} for it."
+
+
+def _refusal(seen: Survey, now: float) -> str:
+    """That an autoscaler has lately turned the pod down; empty where none has."""
+    said = seen.picture.said.get(seen.pod.uid)
+    if said is None or said.coming or now >= said.at + seen.picture.rules.scaling_up_seconds:
+        return ""
+    return f" The autoscaler makes no node for it: {_quoted(said)}."
+
+
+def _quoted(said: Said) -> str:
+    return cut(said.text, QUOTED).rstrip(" .:") or "it does not say why"
 
 
 def _unknown(verdict: Verdict) -> str:

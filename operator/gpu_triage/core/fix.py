@@ -12,8 +12,8 @@ from gpu_triage.core.amount_fix import fewer_fix, rename_fix
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import ADVICE, Edit, Fix, Option, furthest
 from gpu_triage.core.facts import NodeFacts
-from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
-from gpu_triage.core.obstacles import blockers, fits_when_healthy, is_lost, taint_kind
+from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED
+from gpu_triage.core.obstacles import blockers, fits_when_healthy, lost, taint_kind
 from gpu_triage.core.selector_fix import selector_fix
 from gpu_triage.core.survey import Survey, Verdict
 from gpu_triage.core.toleration import Taint, Toleration
@@ -31,7 +31,7 @@ def smallest_fix(verdict: Verdict) -> Fix | None:
         return _wait(seen)
     match verdict.cause:
         case Cause.LABEL_MISMATCH:
-            return None if seen.picture.rules.autoscaling else selector_fix(seen)
+            return _grow(seen) or selector_fix(seen)
         case Cause.TAINT:
             return _tolerate(seen) or _closed(seen)
         case Cause.NO_GPU_NODE:
@@ -45,6 +45,19 @@ def smallest_fix(verdict: Verdict) -> Fix | None:
 
 def _wait(seen: Survey) -> Fix:
     return Fix(ADVICE, f"pod {seen.pod.key}", "", after=WAIT)
+
+
+def _grow(seen: Survey) -> Fix | None:
+    """Where nodes are made when pods ask for them, what is not there now is no mistake of the pod.
+
+    None where they are not; without words where an autoscaler has turned the pod down.
+    """
+    if not seen.picture.rules.autoscaling:
+        return None
+    said = seen.picture.said.get(seen.pod.uid)
+    refused = said is not None and not said.coming
+    says = "" if refused else "No such node now; if a pool can make one, wait."
+    return Fix(ADVICE, f"pod {seen.pod.key}", says, after=WAIT)
 
 
 def _look(node: NodeFacts) -> Fix:
@@ -109,8 +122,10 @@ def _no_gpu_node(detail: Detail, seen: Survey) -> Fix | None:
             return _look_at_plugin(bare[0])
         case Detail.OTHER_RESOURCE_NAME:
             return rename_fix(seen)
-        case Detail.SELECTOR_EXCLUDES_GPU_NODES if not seen.picture.rules.autoscaling:
-            return selector_fix(seen)
+        case Detail.SELECTOR_EXCLUDES_GPU_NODES:
+            return _grow(seen) or selector_fix(seen)
+        case Detail.NEVER_ADVERTISED | Detail.NOT_ADVERTISED:
+            return _grow(seen)
     return None
 
 
@@ -120,11 +135,11 @@ def _exhausted(detail: Detail, seen: Survey) -> Fix | None:
             usable = seen.candidates(TOLERATED | OFFERS | ALLOCATABLE)
             return _look_at_plugin(next(n for n in usable if fits_when_healthy(seen, n)))
         case Detail.NODES_LOST:
-            lost = next(node for node in seen.nodes(LABEL) if is_lost(seen, node))
-            return _look(lost) if blockers(seen, lost) else _look_at_plugin(lost)
+            node = lost(seen)
+            return _look(node) if blockers(seen, node) else _look_at_plugin(node)
         case Detail.NEVER_FITS:
             never = Fix(ADVICE, f"pod {seen.pod.key}", "", after="never")
-            return fewer_fix(seen) or never
+            return fewer_fix(seen) or _grow(seen) or never
         case Detail.FRAGMENTED:
             return fewer_fix(seen) or _wait(seen)
     return _wait(seen)

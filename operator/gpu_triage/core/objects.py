@@ -228,6 +228,31 @@ class DeviceClass(_Object, frozen=True):
     spec: DeviceClassSpec | None = None
 
 
+class InvolvedObject(_Object, frozen=True):
+    """What an Event is about."""
+
+    kind: str = ""
+    uid: str = ""
+
+
+class EventSeries(_Object, frozen=True):
+    """That an Event goes on."""
+
+    last_observed_time: str | None = None
+
+
+class Event(_Object, frozen=True):
+    """An Event, as the core group has it."""
+
+    metadata: Metadata = Metadata()
+    involved_object: InvolvedObject | None = None
+    reason: str | None = None
+    message: str | None = None
+    last_timestamp: str | None = None
+    event_time: str | None = None
+    series: EventSeries | None = None
+
+
 class ObjectError(ValueError):
     """An object does not have the shape that Kubernetes gives it; says where."""
 
@@ -245,6 +270,11 @@ def node(raw: Any) -> Node:
 def device_class(raw: Any) -> DeviceClass:
     """A DeviceClass from parsed JSON or YAML. Raises ObjectError."""
     return _convert(raw, DeviceClass)
+
+
+def event(raw: Any) -> Event:
+    """An Event of the core group from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Event)
 
 
 def _convert(raw: Any, kind: type[T]) -> T:

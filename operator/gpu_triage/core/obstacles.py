@@ -4,6 +4,7 @@ import math
 
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.fit import LABEL
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.selector import Requirement, Selector, Values
@@ -114,6 +115,12 @@ def is_lost(seen: Outlook, node: NodeFacts) -> bool:
         return node.expected(resource) or asked[resource]
 
     return seen.fits(lambda resource: devices(resource) - staying.get(resource, 0))
+
+
+def lost(seen: Survey) -> NodeFacts:
+    """The lost node that has been there longest, where some node is lost."""
+    found = [node for node in seen.nodes(LABEL) if is_lost(seen, node)]
+    return min(found, key=lambda node: node.created or 0.0)
 
 
 def fits_when_healthy(seen: Outlook, node: NodeFacts) -> bool:

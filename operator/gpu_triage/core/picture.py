@@ -5,11 +5,13 @@ from typing import Protocol
 
 import msgspec
 
+from gpu_triage.core.autoscaler import NOTHING_SAID, Said
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.rules import Rules
 
 NOTHING: Mapping[str, int] = {}
+NEVER: Mapping[str, float] = {}
 
 
 class Claim(Protocol):
@@ -46,6 +48,13 @@ class Picture(msgspec.Struct, frozen=True):
     classes: Mapping[str, str]
     """GPU resources that Dynamic Resource Allocation serves, and the DeviceClass of each."""
     unread: Mapping[str, Detail]
+    said: Mapping[str, Said] = NOTHING_SAID
+    """What an autoscaler last said, by the uid of the pod; nothing where Events are not read."""
+    missing: Mapping[str, float] = NEVER
+    """Since when the node to which a pod is nominated is not there, by the pod's uid; for somebody
+    who looks once there is nothing here."""
+    starting: Mapping[str, float] = NEVER
+    """Since when nodes are starting for a pod, by its uid; likewise."""
 
     def used_on(self, node: str) -> Mapping[str, int]:
         """GPUs that placed pods hold on a node, by resource."""

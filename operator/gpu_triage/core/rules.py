@@ -43,7 +43,9 @@ class Rules(msgspec.Struct, frozen=True):
     domain: str = DOMAIN
     """Prefix of the annotation keys."""
     node_starting_seconds: float = 900
-    """How long a young node counts as starting."""
+    """How long a young node counts as starting, and a pod is told to wait for such nodes."""
+    scaling_up_seconds: float = 900
+    """How long a pod is told to wait for the node that an autoscaler is to make."""
 
     def is_gpu(self, resource: str) -> bool:
         """Whether a resource name is a GPU's."""

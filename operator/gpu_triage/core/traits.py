@@ -21,7 +21,7 @@ YOUNG = 1 << 6
 MARKED = 1 << 7
 """Would help once it is up, and says itself that it is starting."""
 LOST = 1 << 8
-"""Would help, or could, if it came back or its GPUs did."""
+"""Would help, or could, if it came back or its GPUs did; a young node has not been there yet."""
 BARE = 1 << 9
 """Has a GPU label and offers no GPU resource."""
 OTHER_NAME = 1 << 10
@@ -70,7 +70,7 @@ def with_traits(code: int, seen: Outlook, node: NodeFacts, *, young: bool) -> in
         code |= UNHEALTHY if _had_some(seen, node) else 0
     elif not code & FREE:
         return code | _of_shortage(seen, node)
-    if not code & FREE or not code & TOLERATED:
+    if not young and not (code & FREE and code & TOLERATED):
         code |= LOST if is_lost(seen, node) else 0
     return code
 

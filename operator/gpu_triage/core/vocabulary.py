@@ -17,8 +17,10 @@ from gpu_triage.core.causes import (
 )
 
 _SCALING_UP = Sense(
-    "an autoscaler has taken the pod on: it is nominated to a node that does not exist yet",
-    "Wait for the node; if none comes, read the autoscaler's log.",
+    "an autoscaler has taken the pod on: it is nominated to a node that does not exist yet, or the"
+    " autoscaler says so in an Event",
+    "Wait for the node: this turns into another detail if none comes within 15 minutes; then read"
+    " the autoscaler's log.",
     EventType.NORMAL,
 )
 _NODE_STARTING = Sense(
