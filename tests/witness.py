@@ -38,6 +38,10 @@ class Witness:
         seen.append(now)
         return seen[-2], now
 
+    def knew(self, raw):
+        """Take an Event that was there before anybody looked: it is not judged."""
+        self._there[raw["metadata"]["namespace"], raw["metadata"]["name"]] = raw
+
     def event(self, raw, *, gone=False):
         """Take a version of an Event; tell whether it is one of ours that was made just now."""
         if raw.get("reportingController") != REPORTER:

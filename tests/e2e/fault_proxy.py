@@ -187,7 +187,7 @@ class FaultProxy:
                 await self._unless_stalled(kind)
                 kept = {k: v for k, v in upstream.headers.items() if k.lower() not in HOP_HEADERS}
                 return web.Response(status=upstream.status, body=body, headers=kept)
-        except aiohttp.ClientError:
+        except (aiohttp.ClientError, ConnectionError):
             if request.transport is not None:
                 request.transport.abort()
             return web.Response(status=502)

@@ -20,6 +20,14 @@ class Admin:
         self._cluster = cluster
         self._connection = None
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def create(self, path, body):
         """Create an object; return it."""
         return self._ask("POST", path, body)
@@ -50,7 +58,7 @@ class Admin:
                 answer = self._connection.getresponse()
                 read = answer.read()
             except (OSError, http.client.HTTPException):
-                self._connection = None  # the server has closed it meanwhile
+                self.__exit__()  # the server has closed it meanwhile
                 continue
             if missing and answer.status == 404:
                 return None
@@ -70,14 +78,17 @@ class Onlooker:
         """Why it has missed something, if it has."""
 
     def __enter__(self):
-        admin = Admin(self._cluster)
         self._threads = []
-        for path, take in (("/api/v1/pods", self._pod), (EVENTS, self._event)):
-            listed = admin.get(path)
-            for raw in listed["items"]:
-                take("ADDED", raw)
-            arguments = path, take, listed["metadata"]["resourceVersion"]
-            self._threads.append(threading.Thread(target=self._watch, args=arguments, daemon=True))
+        with Admin(self._cluster) as admin:
+            for path, there, take in (
+                ("/api/v1/pods", self._witness.pod, self._pod),
+                (EVENTS, self._witness.knew, self._event),
+            ):
+                listed = admin.get(path)
+                for raw in listed["items"]:
+                    there(raw)
+                given = path, take, listed["metadata"]["resourceVersion"]
+                self._threads.append(threading.Thread(target=self._watch, args=given, daemon=True))
         for thread in self._threads:
             thread.start()
         return self
@@ -95,17 +106,17 @@ class Onlooker:
         self._witness.event(raw, gone=what == "DELETED")
 
     def _watch(self, path, take, version):
-        while not self._ending.is_set():
+        while not self._ending.is_set() and not self.broken:
             connection = connect(self._cluster)
             asked = f"{path}?watch=true&allowWatchBookmarks=true&resourceVersion={version}"
-            with contextlib.suppress(OSError, http.client.HTTPException):
+            with (
+                contextlib.closing(connection),
+                contextlib.suppress(OSError, http.client.HTTPException),
+            ):
                 connection.request("GET", asked, headers=authorized(self._cluster))
-                answer = connection.getresponse()
                 connection.sock.settimeout(POLL_SECONDS)
-                version = self._read(answer, take, version)
-            connection.close()
-            if self.broken:
-                return
+                with connection.getresponse() as answer:
+                    version = self._read(answer, take, version)
 
     def _read(self, answer, take, version):
         rest = b""

@@ -3,6 +3,8 @@
 What is done is the seed's alone: which pods and nodes there are is remembered, not asked.
 """
 
+from contextlib import contextmanager
+
 from tests import builders
 from tests.e2e import laboratory
 
@@ -13,6 +15,17 @@ MOST_PODS = 40
 PRODUCTS = ("A100", "H100")
 TEAMS = ("soak-a", "soak-b")
 POOL = {"soak": "true"}
+
+
+@contextmanager
+def churning(admin, chance):
+    """Yield a Churn that is laid, and remove it afterwards."""
+    churn = Churn(admin, chance)
+    try:
+        churn.lay()
+        yield churn
+    finally:
+        churn.clear()
 
 
 class Churn:

@@ -22,7 +22,7 @@ from tests.e2e.operator_process import (
 )
 from tests.e2e.same_words import differences, said, truth, wait_until_right
 from tests.soak.admin import Admin, Onlooker
-from tests.soak.churn import Churn
+from tests.soak.churn import churning
 from tests.soak.trouble import Trouble
 from tests.witness import Witness
 
@@ -71,10 +71,12 @@ def soak(cluster, folder, *, minutes, seed, tell=lambda line: None):
         tell: called with a line now and then.
     """
     chance = random.Random(seed)
-    churn = Churn(Admin(cluster), random.Random(chance.random()))
     witness = Witness()
-    with operator_behind_a_proxy(cluster, folder) as (operator, proxy):
-        churn.lay()
+    with (
+        operator_behind_a_proxy(cluster, folder) as (operator, proxy),
+        Admin(cluster) as admin,
+        churning(admin, random.Random(chance.random())) as churn,
+    ):
         trouble = Trouble(proxy, operator, random.Random(chance.random()), STALE_SECONDS)
         with Onlooker(cluster, witness) as onlooker:
             memory = _run(churn, trouble, operator, minutes * 60, chance.random(), tell)
@@ -85,7 +87,6 @@ def soak(cluster, folder, *, minutes, seed, tell=lambda line: None):
         code = operator.stop()
         wrong += [f"it ended with exit code {code}"] if code else []
         wrong += bad_lines(operator)
-        churn.clear()
     return Outcome(
         seed,
         minutes,
