@@ -6,12 +6,12 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e agreement lint format cluster controlplane demo bench soak hour docs lock clean
+.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench soak hour docs lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-test: lint controlplane ## all checks and all tests, on a real control plane (what CI runs)
+test: lint controlplane programs ## all checks and all tests, on a real control plane (what CI runs)
 	$(BIN)/python -m pytest
 
 unit: $(READY) ## the tests that need no cluster: seconds
@@ -19,6 +19,12 @@ unit: $(READY) ## the tests that need no cluster: seconds
 
 e2e: controlplane ## the tests on a real control plane
 	$(BIN)/python -m pytest tests/e2e tests/controlplane
+
+monitoring: controlplane programs ## metrics, alerts and dashboard against a real Prometheus and Alertmanager
+	$(BIN)/python -m pytest tests/monitoring
+
+programs: $(READY)
+	$(BIN)/python -m tests.monitoring
 
 agreement: $(READY) ## as many random clusters as wanted against a scheduler (VERSION=1.36.3 CLUSTERS=500 SEED=1 MUTATE=1)
 	$(BIN)/python -m tests.agreement $(if $(VERSION),--version $(VERSION)) $(if $(CLUSTERS),--clusters $(CLUSTERS)) \

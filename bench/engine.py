@@ -32,6 +32,8 @@ HELD = (2, 3, 3)
 CHANGES = 40
 RULES = Rules()
 NOW = objects.seconds(builders.CREATED) + 60
+NOMINATED = 200
+"""In one row: pods that others made room for, each nominated to a node of its own."""
 WANTED = {100: (2.0, 0.020), 3_000: (60.0, 1.0)}
 """Shapes: seconds from nothing, seconds for one node's change."""
 
@@ -73,7 +75,19 @@ def waiting(number, shapes):
     return pod_facts(objects.pod(raw), RULES)
 
 
-def cluster(shapes):
+def nominated(number):
+    raw = builders.pod(
+        f"nominated-{number}",
+        2,
+        selector={"pool": f"pool-{number % POOLS}"},
+        tolerations=[builders.GPU_TOLERATION],
+        priority=1,
+        status={"nominatedNodeName": f"node-{number * 5}"},
+    )
+    return pod_facts(objects.pod(raw), RULES)
+
+
+def cluster(shapes, nominations):
     known = Inventory(RULES)
     for number in range(NODES):
         known.put_node(node(number))
@@ -82,6 +96,8 @@ def cluster(shapes):
                 known.put_pod(holder(number, place))
     for number in range(WAITING):
         known.put_pod(waiting(number, shapes))
+    for number in range(nominations):
+        known.put_pod(nominated(number))
     return known
 
 
@@ -101,8 +117,8 @@ def sentence(engine, uid):
     return message(engine.verdict(uid), NOW)
 
 
-def measure(shapes, answer):
-    known = cluster(shapes)
+def measure(shapes, nominations, answer):
+    known = cluster(shapes, nominations)
     gc.collect()
     gc.freeze()
     before = resident()
@@ -138,20 +154,20 @@ def main():
         f" {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f};"
         f" {NODES:,} nodes, {WAITING:,} pods wait.\n"
     )
-    print("| shapes | from nothing (CPU) | a node flips: median, worst (CPU) |", end="")
-    print(" a GPU is bound or freed | one message | memory |\n|---|---|---|---|---|---|")
+    print("| shapes | nominated | from nothing (CPU) | a node flips: median, worst (CPU) |", end="")
+    print(" a GPU is bound or freed | one message | memory |\n|---|---|---|---|---|---|---|")
     spawn = multiprocessing.get_context("spawn")
     missed, words = [], set()
-    for shapes in (10, 100, 1_000, 3_000):
+    for shapes, nominations in ((10, 0), (100, 0), (100, NOMINATED), (1_000, 0), (3_000, 0)):
         answer = spawn.Queue()
-        process = spawn.Process(target=measure, args=(shapes, answer))
+        process = spawn.Process(target=measure, args=(shapes, nominations, answer))
         process.start()
         start, flips, frees, messages, memory, found = answer.get()
         process.join()
         words |= found
         print(
-            f"| {shapes:,} | {start[0] / 1000:.2f} s ({start[1] / 1000:.2f}) | {several(flips)} |"
-            f" {several(frees)} | {several(messages)} | {memory:.0f} MiB |",
+            f"| {shapes:,} | {nominations} | {start[0] / 1000:.2f} s ({start[1] / 1000:.2f}) |"
+            f" {several(flips)} | {several(frees)} | {several(messages)} | {memory:.0f} MiB |",
             flush=True,
         )
         most_start, most_flip = WANTED.get(shapes, (math.inf, math.inf))

@@ -39,7 +39,12 @@ def pod_template(gpus: int, *, waits: bool = False, **rest) -> Template:
     container["env"] = [{"name": f"SETTING_{n}", "value": f"value-{n}"} for n in range(12)]
     container.setdefault("resources", {}).setdefault("requests", {})["cpu"] = "500m"
     raw["status"]["conditions"] = [
-        {"type": kind, "status": "False" if waits else "True", "lastTransitionTime": "~CHANGED~"}
+        {
+            "type": kind,
+            "status": "False" if waits else "True",
+            "lastTransitionTime": "~CHANGED~",
+            "message": "since ~CHANGED~",
+        }
         for kind in ("PodScheduled", "Initialized", "Ready", "ContainersReady")
     ]
     if waits:

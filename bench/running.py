@@ -1,5 +1,6 @@
 """Processes under measurement: the stand-in API server, the operator, kopf as it comes."""
 
+import json
 import os
 import re
 import signal
@@ -19,15 +20,24 @@ ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 
+START = (
+    "import runpy, sys; sys.modules['kubernetes'] = None; sys.argv = sys.argv[1:];"
+    " runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+)
+
 
 class Running:
     """One process, its output, and what it has cost (from /proc, so on Linux only)."""
 
     def __init__(self, module: str, *arguments: str, environ: dict[str, str] | None = None) -> None:
+        """Start a module as the image does: without the command's ``kubernetes``.
+
+        kopf imports it where it finds it, which is 0.6 s of CPU and 20 MiB.
+        """
         self._out = tempfile.TemporaryFile("w+b")  # noqa: SIM115 — it lives as long as this object
         self.begun = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-c", START, module, *arguments],
             cwd=ROOT,
             env={
                 "PATH": os.environ["PATH"],
@@ -98,8 +108,12 @@ class Operator(Running):
 
     def metrics(self) -> str:
         """All of /metrics."""
+        return self.page("metrics")
+
+    def page(self, name: str) -> str:
+        """One of the pages that it serves."""
         address = re.findall(r"Serving .* address=(\S+)", self.output())[-1]
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{address}/{name}", timeout=60) as answer:
             return answer.read().decode()
 
     def sample(self, line: str) -> float:
@@ -136,6 +150,12 @@ def post(url: str) -> None:
     request = urllib.request.Request(url, method="POST")
     with urllib.request.urlopen(request, timeout=30):
         pass
+
+
+def writes(url: str) -> dict[str, int]:
+    """How many writes the stand-in has taken, by method."""
+    with urllib.request.urlopen(f"{url}/control/writes", timeout=30) as answer:
+        return json.load(answer)
 
 
 def kubeconfig(server: str) -> dict[str, object]:

@@ -86,6 +86,16 @@ def domain(text: str) -> str:
     return text
 
 
+def lease(text: str) -> str:
+    """NAMESPACE/NAME of a Lease."""
+    namespace, _, name = text.partition("/")
+    if not re.fullmatch(_DNS_LABEL, namespace) or not re.fullmatch(
+        rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*", name
+    ):
+        raise ValueError("give NAMESPACE/NAME of a Lease, such as gpu-triage/gpu-triage")
+    return text
+
+
 def address(text: str) -> str:
     """HOST:PORT."""
     host, _, port = text.rpartition(":")

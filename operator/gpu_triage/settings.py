@@ -69,6 +69,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     event_series_seconds: float = 1800
     """How often an Event is renewed while its word stays, in seconds; the API server forgets Events
     an hour after their last change."""
+    lease: str = ""
+    """NAMESPACE/NAME of the Lease by which replicas agree which one of them writes. Empty where
+    there is only one: it writes without asking."""
+    lease_seconds: float = 10
+    """How long a leader that says nothing more is waited for, in seconds. It renews the Lease every
+    fifth of that, and stops writing after six tenths."""
+    pod_cause_info: bool = True
+    """Whether every waiting pod has a row of its own in the metrics. Above 1,000 pods there is none
+    in any case, and the log says so."""
     http_address: str = "0.0.0.0:8080"
     """HOST:PORT of /healthz, /readyz and /metrics; port 0 takes a free one, which the log names."""
     log_level: str = "info"
@@ -180,6 +189,9 @@ _READ: dict[str, Callable[[str], Any]] = {
     "quiet_seconds": values.seconds(1, 86400),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
+    "lease": values.lease,
+    "lease_seconds": values.seconds(5, 300),
+    "pod_cause_info": values.switch,
     "http_address": values.address,
     "log_level": values.one_of("debug", "info", "warning", "error"),
     "log_format": values.one_of("text", "json"),

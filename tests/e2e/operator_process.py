@@ -64,11 +64,15 @@ class OperatorProcess:
         """Return what it has logged, without the times."""
         return [line.partition(" ")[2] for line in self.log.read_text().splitlines()]
 
+    @property
+    def address(self):
+        """HOST:PORT of its pages."""
+        return re.findall(r"Serving .* address=(\S+)", self.log.read_text())[-1]
+
     def get(self, page):
         """Return status and text of one of its pages."""
-        address = re.findall(r"Serving .* address=(\S+)", self.log.read_text())[-1]
         try:
-            with urllib.request.urlopen(f"http://{address}/{page}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.address}/{page}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

@@ -1,9 +1,12 @@
 """Whether the operator says what the one-shot classifier says about the cluster as it is."""
 
 import time
+from types import SimpleNamespace
 
 from prometheus_client import generate_latest
 
+from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.history import History
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.classify import classify
@@ -62,12 +65,21 @@ def truth(cluster):
     ]
     known = inventory(*raws, rules=RULES)
     now = time.time()
+    engine = Engine(known)
+    engine.refresh(now)
     verdicts = {pod.uid: classify(pod, known.picture, now) for pod in known.waiting()}
     standing = {
         uid: Standing(each.pod, each.cause, each.detail, 0, "") for uid, each in verdicts.items()
     }
     collector = StateCollector(
-        lambda: standing, known.picture, Counters(), lambda: True, dict, "any"
+        SimpleNamespace(standing=standing, waiting_since={}, history=History()),
+        engine.fleet,
+        known.picture.classes,
+        Counters(),
+        version="any",
+        synced=lambda: True,
+        judged=lambda: True,
+        ages=dict,
     )
     marks = [
         (pod.key, _word(standing.get(pod.uid)), _there(pod))

@@ -78,19 +78,15 @@ class Onlooker:
         """Why it has missed something, if it has."""
 
     def __enter__(self):
-        self._threads = []
-        with Admin(self._cluster) as admin:
-            for path, there, take in (
-                ("/api/v1/pods", self._witness.pod, self._pod),
-                (EVENTS, self._witness.knew, self._event),
-            ):
-                listed = admin.get(path)
-                for raw in listed["items"]:
-                    there(raw)
-                given = path, take, listed["metadata"]["resourceVersion"]
-                self._threads.append(threading.Thread(target=self._watch, args=given, daemon=True))
-        for thread in self._threads:
+        watches = ("/api/v1/pods", self._pod), (EVENTS, self._event)
+        begun = [threading.Event() for _ in watches]
+        self._threads = [
+            threading.Thread(target=self._watch, args=(*each, at), daemon=True)
+            for each, at in zip(watches, begun, strict=True)
+        ]
+        for thread, at in zip(self._threads, begun, strict=True):
             thread.start()
+            assert at.wait(60), "the watch does not begin"
         return self
 
     def __exit__(self, *_):
@@ -98,17 +94,22 @@ class Onlooker:
         for thread in self._threads:
             thread.join(10)
 
-    def _pod(self, what, raw):
+    def _pod(self, what, raw, _):
         if what != "DELETED":
             self._witness.pod(raw)
 
-    def _event(self, what, raw):
-        self._witness.event(raw, gone=what == "DELETED")
+    def _event(self, what, raw, begun):
+        if begun:
+            self._witness.event(raw, gone=what == "DELETED")
+        else:
+            self._witness.knew(raw)
 
-    def _watch(self, path, take, version):
+    def _watch(self, path, take, begun):
+        """Watch until the end; ``begun`` is set once all that was there has been told."""
+        since = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
         while not self._ending.is_set() and not self.broken:
             connection = connect(self._cluster)
-            asked = f"{path}?watch=true&allowWatchBookmarks=true&resourceVersion={version}"
+            asked = f"{path}?watch=true&allowWatchBookmarks=true&{since}"
             with (
                 contextlib.closing(connection),
                 contextlib.suppress(OSError, http.client.HTTPException),
@@ -116,9 +117,20 @@ class Onlooker:
                 connection.request("GET", asked, headers=authorized(self._cluster))
                 connection.sock.settimeout(POLL_SECONDS)
                 with connection.getresponse() as answer:
-                    version = self._read(answer, take, version)
+                    for event in self._read(answer):
+                        raw = event["object"]
+                        if event["type"] == "ERROR":
+                            self.broken.append(raw["message"])
+                            break
+                        if event["type"] != "BOOKMARK":
+                            take(event["type"], raw, begun.is_set())
+                        elif raw["metadata"].get("annotations"):
+                            begun.set()
+                        if begun.is_set():
+                            since = f"resourceVersion={raw['metadata']['resourceVersion']}"
 
-    def _read(self, answer, take, version):
+    def _read(self, answer):
+        """What a watch tells, until its end or ours."""
         rest = b""
         while not self._ending.is_set():
             try:
@@ -126,17 +138,9 @@ class Onlooker:
             except TimeoutError:
                 continue
             if not chunk:
-                return version
+                return
             *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    self.broken.append(event["object"]["message"])
-                    return version
-                if event["type"] != "BOOKMARK":
-                    take(event["type"], event["object"])
-                version = event["object"]["metadata"]["resourceVersion"]
-        return version
+            yield from map(json.loads, lines)
 
 
 def connect(cluster):

@@ -12,6 +12,8 @@ NODES = 6
 OWNERS = 2
 """Of pods, in each namespace."""
 MOST_PODS = 40
+BROKEN = 0.3
+"""The part of the nodes that are cordoned, and of those that are reserved for others."""
 PRODUCTS = ("A100", "H100")
 TEAMS = ("soak-a", "soak-b")
 POOL = {"soak": "true"}
@@ -149,12 +151,12 @@ class Churn:
 
     def _cordon(self):
         name, node = self._node()
-        node["cordoned"] = not node["cordoned"]
+        node["cordoned"] = self._chance.random() < BROKEN
         self._admin.patch(f"/api/v1/nodes/{name}", {"spec": {"unschedulable": node["cordoned"]}})
 
     def _taint(self):
         name, node = self._node()
-        node["tainted"] = not node["tainted"]
+        node["tainted"] = self._chance.random() < BROKEN
         taints = [builders.GPU_TAINT]
         if node["tainted"]:
             taints.append({"key": "example.com/reserved", "value": "x", "effect": "NoSchedule"})

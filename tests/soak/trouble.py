@@ -3,6 +3,8 @@
 import time
 
 KINDS = ("pods", "nodes")
+KILLS = 0.4
+"""The part of the faults that kill the operator, while it may be killed."""
 
 
 class Trouble:
@@ -39,9 +41,10 @@ class Trouble:
             "answers after a second": self._slow,
             "one watch silent": self._silent,
             "events twice and in disorder": self._twisted,
-            **({"kill -9": self._kill} if kill else {}),
         }
         name = self._chance.choice(sorted(doings))
+        if kill and self._chance.random() < KILLS:
+            name, doings["kill -9"] = "kill -9", self._kill
         self.seen[name] = self.seen.get(name, 0) + 1
         doings[name]()
         return name

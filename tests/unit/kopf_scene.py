@@ -35,6 +35,8 @@ class Scene:
         self.api = api
         self.seen = []
         self.inventory = Inventory(Rules())
+        self.free = asyncio.Event()
+        self.free.set()
         self.access = Access(
             server=api.url, source="test", inside=True, token="t", token_file=token_file
         )
@@ -49,7 +51,7 @@ class Scene:
             )
             for kind in ("pods", "nodes")
         }
-        self.intake = Intake(self.inventory, Rules(), self.feeds, lambda: None)
+        self.intake = Intake(self.inventory, Rules(), self.feeds, lambda: None, self.free)
         self.intake.pod = self._note(self.intake.pod)
         self.transport.feeds = {feed.path: feed for feed in self.feeds.values()}
 

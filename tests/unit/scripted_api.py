@@ -21,6 +21,7 @@ class ScriptedApi:
     def __init__(self):
         self.objects = {kind: [] for kind in KINDS}
         self.scripts = {kind: [] for kind in (*KINDS, "discovery")}
+        self.version = None
         self.requests = []
         self.watches = {}
         self._open = []
@@ -61,6 +62,8 @@ class ScriptedApi:
         if request.path == "/api/v1" and self.scripts["discovery"]:
             return await self.scripts["discovery"].pop(0)(request)
         match request.path.strip("/").split("/"):
+            case ["version"] if self.version:
+                return web.json_response(self.version)
             case ["api"]:
                 return web.json_response({"versions": ["v1"]})
             case ["apis"]:

@@ -96,11 +96,11 @@ def test_several_files_are_one_and_the_first_wins(tmp_path):
 def test_paths_in_a_kubeconfig_are_beside_it(tmp_path, pem):
     for name in ("crt", "key"):
         (tmp_path / name).write_bytes((pem / name).read_bytes())
-    (tmp_path / "tok").write_text("from a file")
+    (tmp_path / "tok").write_text("from-a-file\n")
     cluster = {"certificate-authority": "crt"}
     user = {"client-certificate": "crt", "client-key": "key", "tokenFile": "tok"}
     access = find({"KUBECONFIG": str(config(tmp_path, cluster=cluster, user=user))})
-    assert access.bearer() == "from a file"
+    assert access.bearer() == "from-a-file"
     assert len(access.tls.get_ca_certs()) == 1
 
 
@@ -138,6 +138,13 @@ def test_a_server_may_be_without_tls_and_behind_a_proxy(tmp_path):
         ({}, {"username": "x", "password": "y"}, "a", "its user has a password, which no API"),
         ({"tls-server-name": "x"}, {}, "a", "tls-server-name is not supported"),
         ({"server": ""}, {}, "a", "its cluster has no server; set one"),
+        ({"server": "10.0.0.1:6443"}, {}, "a", "its server '10.0.0.1:6443' is no URL like https:"),
+        ({"server": "https://x:99999"}, {}, "a", "its server 'https://x:99999' is no URL like"),
+        ({"proxy-url": "socks5://x:1"}, {}, "a", "its proxy-url 'socks5://x:1' is no URL like"),
+        ({}, {"tokenFile": "none"}, "a", "token: [Errno 2] No such file or directory"),
+        ({}, {"token": "a\nb"}, "a", "token: it is none, it holds blanks; renew it"),
+        ({"certificate-authority-data": "%%%="}, {}, "a", "certificate authority: Only base64"),
+        ({"certificate-authority": "/dev/null"}, {}, "a", "certificate authority: it is empty"),
         ({}, {}, "b", "there is no context 'b'; choose one of: a"),
         ({}, {}, "", "no context is current; choose one of: a"),
         ({"certificate-authority": "none"}, {}, "a", "certificate authority: [Errno 2] No such"),

@@ -1,10 +1,12 @@
 """Events in, picture out: what is kept, what is let go, and what does not parse."""
 
 import asyncio
+import json
 
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
+from gpu_triage.controller.sieve import lean
 from gpu_triage.core.rules import Rules
 from tests import builders
 
@@ -17,11 +19,13 @@ class Scene:
     def __init__(self):
         self.changes = 0
         self.inventory = Inventory(Rules())
+        self.free = asyncio.Event()
+        self.free.set()
         self.feeds = {
             kind: Feed(kind, "", "v1", clock=float)
             for kind in ("pods", "nodes", "deviceclasses", "events")
         }
-        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed)
+        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed, self.free)
 
     def changed(self):
         self.changes += 1
@@ -116,6 +120,93 @@ def test_the_last_object_of_a_list_makes_the_kind_read_even_if_it_does_not_parse
     feed.page([broken["metadata"]["uid"]], first=True, last=True)
     assert scene.take(broken, None)
     assert feed.synced
+
+
+class Page:
+    """A page with one pod at version 5, read and not handled yet; events that overtake it."""
+
+    def __init__(self):
+        self.scene = Scene()
+        self.scene.feeds["pods"].sieve = self.sieve = lean("pods", Rules())
+        whole = {"metadata": {"resourceVersion": "9"}, "items": [self.pod(5)]}
+        page = self.sieve.page(json.dumps(whole).encode(), first=True)
+        self.scene.feeds["pods"].page(page.awaited, first=True, last=page.last)
+        (self.bundle,) = page.document["items"]
+
+    @staticmethod
+    def pod(version, **rest):
+        raw = builders.pod(**rest)
+        raw["metadata"]["resourceVersion"] = str(version)
+        return raw
+
+    def event(self, version, kind="MODIFIED", **rest):
+        """An event that has passed the sieve."""
+        raw = self.pod(version, **rest)
+        line = self.sieve.lines(json.dumps({"type": kind, "object": raw}).encode())
+        return json.loads(line) if line else None
+
+    def take(self, event):
+        asyncio.run(self.scene.intake.pod(event))
+
+    def take_page(self):
+        self.take({"type": None, "object": self.bundle})
+
+
+def test_a_page_is_taken_object_by_object():
+    page = Page()
+    assert not page.scene.feeds["pods"].synced
+    page.take_page()
+    assert [pod.name for pod in page.scene.inventory.pods.values()] == ["train"]
+    assert page.scene.feeds["pods"].synced
+    assert page.scene.changes == 1
+
+
+def test_a_page_that_an_event_overtook_changes_nothing_and_waits_for_nothing():
+    page = Page()
+    newer = page.event(12, node="gpu-a")
+    page.take_page()
+    assert page.scene.inventory.pods == {}
+    assert not page.scene.feeds["pods"].synced  # what is newer has not been taken yet
+    page.take(newer)
+    assert page.scene.inventory.picture.used_on("gpu-a") == {builders.GPU: 1}
+    assert page.scene.feeds["pods"].synced
+    page.take_page()
+    assert page.scene.inventory.picture.used_on("gpu-a") == {builders.GPU: 1}
+
+
+def test_a_page_that_comes_after_the_end_of_its_object_does_not_bring_it_back():
+    page = Page()
+    page.take(page.event(12, "DELETED"))
+    page.take_page()
+    assert page.scene.inventory.pods == {}
+
+
+def test_a_sign_of_life_that_was_dropped_does_not_make_a_page_old():
+    page = Page()
+    assert page.event(12) is None
+    page.take_page()
+    assert len(page.scene.inventory.pods) == 1
+
+
+def test_an_event_that_waited_longer_than_a_newer_page_is_left_out():
+    page = Page()
+    late = page.event(12, node="gpu-a")
+    whole = {"metadata": {"resourceVersion": "20"}, "items": [page.pod(15)]}
+    (page.bundle,) = page.sieve.page(json.dumps(whole).encode(), first=True).document["items"]
+    page.take_page()
+    page.take(late)
+    assert page.scene.inventory.picture.used_on("gpu-a") == {}
+
+
+def test_an_object_of_a_page_with_an_amount_that_is_none_is_named(caplog):
+    page = Page()
+    broken = page.pod(6)
+    broken["spec"]["containers"][0]["resources"] = {"requests": {builders.GPU: "none"}}
+    whole = {"metadata": {"resourceVersion": "20"}, "items": [broken]}
+    (page.bundle,) = page.sieve.page(json.dumps(whole).encode(), first=True).document["items"]
+    page.take_page()
+    assert page.scene.inventory.pods == {}
+    assert "object=default/train" in caplog.text
 
 
 def test_an_end_that_only_names_the_uid_is_enough():

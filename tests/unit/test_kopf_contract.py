@@ -159,7 +159,7 @@ def test_kopf_forgets_an_object_that_ends():
         )
 
     gc.collect()
-    play(scenario)
+    play(scenario, lean=False)  # of the objects of a page kopf has known nothing
 
 
 def test_kopf_lists_anew_after_410_in_the_stream_and_after_a_payload_error_in_a_list():
@@ -211,6 +211,21 @@ def test_kopf_handles_every_event_of_an_object_in_its_order():
 
     # As it is: lean, the events that change nothing would never reach kopf.
     play(scenario, lean=False)
+
+
+def test_kopf_hands_a_page_over_as_the_one_object_that_it_was_made():
+    async def scenario(scene):
+        await scene.synced()
+        assert scene.seen == ["page-0"], (
+            "kopf no longer takes a list's item for an object whose uid it has: the slim objects "
+            "of a page would not arrive together"
+        )
+        assert scene.names() == {"a", "b"}, (
+            "kopf no longer hands an item of a list over with all that stands in it: nothing that "
+            "was listed would ever be known"
+        )
+
+    play(scenario)
 
 
 def test_kopf_makes_no_request_of_its_own_but_discovery():

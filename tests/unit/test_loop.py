@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import math
+import random
 from datetime import UTC, datetime
 
 import pytest
@@ -14,7 +15,9 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import REFUSED_SECONDS, STALE_SECONDS, Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
+from gpu_triage.core.classify import classify
 from gpu_triage.core.rules import Rules
+from gpu_triage.publish.annotations import time_of
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.write import Answer
 from gpu_triage.publish.writer import Writer
@@ -32,8 +35,9 @@ MARKED = {
 class Scene:
     """Everything but kopf and the API server; writes are noted as "KIND POD"."""
 
-    def __init__(self, *raws, publish_gated=False):
+    def __init__(self, *raws, publish_gated=False, term=0):
         self.now = NOW
+        self.term = term
         self.set_by = 0
         """By how many seconds the day has been set forth, or back."""
         self.sent = []
@@ -41,11 +45,18 @@ class Scene:
         """Of each that was made: the second, its type and its reason."""
         self.changed = asyncio.Event()
         self.inventory = Inventory(Rules())
+        self.free = asyncio.Event()
+        self.free.set()
         self.feeds = {
             kind: Feed(kind, "", "v1", clock=lambda: self.now) for kind in ("pods", "nodes")
         }
         self.writer = Writer(
-            self.send, lambda: self.now, Counters(), domain="gpu-triage.io", event_period=1800
+            self.send,
+            lambda: self.now,
+            Counters(),
+            domain="gpu-triage.io",
+            event_period=1800,
+            may_write=lambda: self.loop.leading,
         )
         self.verdicts = Verdicts(Pace())
         self.loop = Loop(
@@ -53,12 +64,15 @@ class Scene:
             self.feeds,
             self.verdicts,
             self.writer,
+            Counters(),
             changed=self.changed,
+            free=self.free,
             publish_gated=publish_gated,
+            term=lambda: self.term,
             now=lambda: self.now + self.set_by,
             clock=lambda: self.now,
         )
-        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed.set)
+        self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed.set, self.free)
         self.take(*raws)
 
     async def send(self, write):
@@ -86,6 +100,8 @@ class Scene:
 
         async def recompute():
             self.loop.recompute()
+            while not self.free.is_set():
+                self.loop.recompute()
             self.writer.hold(False)
             while await self.writer.step() == 0:
                 pass
@@ -174,6 +190,68 @@ def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
     assert scene.after(0) == (["annotation young"], 600)
 
 
+def test_words_are_worked_out_in_turns_and_a_handler_waits_until_all_are_there(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    scene = Scene(*[builders.pod(name) for name in "abc"], builders.node(gpus=0))
+
+    async def scenario():
+        scene.loop.recompute()
+        late = asyncio.create_task(
+            scene.intake.pod({"type": "DELETED", "object": builders.pod("a")})
+        )
+        turns = 1
+        while not scene.free.is_set():
+            await asyncio.sleep(0)
+            assert "uid-default-a" in scene.inventory.pods
+            scene.loop.recompute()
+            turns += 1
+        assert turns > 5
+        await late
+        assert "uid-default-a" not in scene.inventory.pods
+
+    asyncio.run(scenario())
+
+
+def test_what_comes_between_turns_is_judged_after_them(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.loop.OTHERS_SECONDS", 0)
+    scene, chance = Scene(), random.Random(7)
+
+    def event():
+        name = chance.choice("abcdef")
+        if chance.random() < 0.3:
+            node = f"gpu-{name}"
+            return scene.intake.node, builders.node(node, gpus=chance.choice((0, 1, 4)))
+        where = {"node": chance.choice(("gpu-a", None, None, None))}
+        return scene.intake.pod, builders.pod(name, chance.choice((1, 2, 8)), **where)
+
+    async def scenario():
+        scene.read("pods", "nodes")
+        tasks = [asyncio.create_task(scene.loop.run())]
+        interrupted = 0
+        for _ in range(100):
+            handler, raw = event()
+            interrupted += not scene.free.is_set()
+            kind = "DELETED" if chance.random() < 0.15 else "MODIFIED"
+            tasks.append(asyncio.create_task(handler({"type": kind, "object": raw})))
+            for _ in range(chance.randrange(4)):
+                await asyncio.sleep(0)
+        await asyncio.gather(*tasks[1:])
+        while scene.changed.is_set() or not scene.free.is_set():
+            assert not tasks[0].done(), tasks[0].exception()
+            await asyncio.sleep(0.001)
+        tasks[0].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return interrupted
+
+    assert asyncio.run(scenario()) > 10
+    picture = scene.inventory.picture
+    wanted = {pod.uid: classify(pod, picture, NOW).cause for pod in scene.inventory.waiting()}
+    has = scene.loop._engine.words
+    assert {uid: raw.cause for uid, raw in has.items()} == wanted
+    assert len(wanted) > 2
+
+
 def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(monkeypatch):
     monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
     scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
@@ -184,6 +262,26 @@ def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(mon
         scene.after(seconds)
     told = {each.pod.name: each.message for each in scene.verdicts.standing.values()}
     assert all("tainted" in message for message in told.values()), told
+
+
+def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(monkeypatch):
+    scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+
+    def recompute():
+        scene.loop.recompute()
+        while scene.loop.wait() <= 0:
+            scene.loop.recompute()
+
+    scene.after(0)
+    scene.now += 2
+    recompute()  # both messages are there, and nothing has been written
+    assert all(each.message for each in scene.verdicts.standing.values())
+    scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
+    recompute()
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    assert scene.after(2)[0] == ["annotation a"]  # b has a new word, and no message yet
+    assert scene.verdicts.of("uid-default-b").cause == "taint"
+    assert scene.after(0)[0] == ["annotation b"]
 
 
 def test_a_placed_pod_does_not_wait_for_the_messages_of_others(monkeypatch):
@@ -334,3 +432,56 @@ def test_a_kind_that_must_not_be_read_makes_words_unknown():
         assert await word() == "allocatable-zero/plugin-gone"
 
     asyncio.run(scenario())
+
+
+def test_a_replica_that_does_not_lead_knows_the_words_and_writes_nothing():
+    scene = Scene(
+        builders.pod(), builders.pod("placed", annotations=MARKED, node="gpu-a"), term=None
+    )
+    scene.take(builders.node("gpu-a", gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == []
+    assert [each.cause for each in scene.verdicts.standing.values()] == ["allocatable-zero"]
+    scene.term = 1
+    assert scene.after(5)[0] == ["removal placed", "annotation train"]
+
+
+def test_a_new_leader_goes_on_with_what_the_last_one_has_published():
+    """The same word, which the last one saw begin a second before."""
+    scene = Scene(builders.pod(), builders.node(gpus=0), term=None)
+    scene.after(0)
+    scene.after(2)
+    (own,) = scene.verdicts.standing.values()
+    since = time_of(own.since - 1)
+    words = {"cause": own.cause, "detail": own.detail, "message": "as it was", "since": since}
+    scene.take(
+        builders.pod(annotations={f"gpu-triage.io/{key}": each for key, each in words.items()})
+    )
+    scene.after(5)
+    scene.term = 1
+    assert scene.after(5)[0] == []
+    (taken,) = scene.verdicts.standing.values()
+    assert (taken.since, taken.message) == (own.since - 1, "as it was")
+    assert scene.after(600)[0] == ["annotation train"], "the numbers are old by then"
+
+
+def test_a_word_that_has_changed_while_nobody_led_is_written_by_the_new_leader():
+    scene = Scene(builders.pod(annotations=MARKED), builders.node(gpus=0), term=None)
+    scene.after(0)
+    scene.after(60)
+    scene.term = 1
+    assert scene.after(5)[0] == ["annotation train"]
+    (standing,) = scene.verdicts.standing.values()
+    assert (standing.cause, standing.since) == ("allocatable-zero", int(NOW + 60))
+
+
+def test_a_leader_that_leads_again_has_looked_at_what_stands_before_it_writes():
+    scene = Scene(builders.pod(), builders.node(gpus=0), term=1)
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation train"]
+    scene.term = 2  # it was stopped meanwhile: nothing has been worked out since
+    scene.writer.want(scene.inventory.pods["uid-default-train"], None)
+    assert asyncio.run(scene.writer.step()) == math.inf
+    assert not scene.loop.leading
+    scene.after(0)
+    assert scene.loop.leading

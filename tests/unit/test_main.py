@@ -126,3 +126,24 @@ def test_inside_the_cluster_an_api_server_that_is_not_there_is_waited_for(caplog
 def test_outside_the_cluster_somebody_stands_by_to_be_told():
     with pytest.raises(AccessError, match=r"http://127.0.0.1:1 does not answer \(Connection ref"):
         run("http://127.0.0.1:1", inside=False)
+
+
+@pytest.mark.parametrize(
+    ("minor", "told"), [("29", True), ("29+", True), ("30", False), ("37+", False), ("x", False)]
+)
+def test_a_cluster_that_is_too_old_is_told_at_the_start(minor, told, caplog):
+    async def beside(operator, get):
+        async def ready():
+            return (await get("readyz"))[0] == 200
+
+        await until(ready)
+        end()
+
+    with api() as scripted:
+        scripted.version = {"major": "1", "minor": minor, "gitVersion": f"v1.{minor}.3"}
+        assert run(scripted.url, beside=beside) == 0
+    assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+        f"Cluster is older than what this is made for version=v1.{minor}.3 fix='upgrade it to "
+        "1.30 or newer; before that no admission policy can hold the operator to its annotations, "
+        "and some words may be wrong'"
+    ] * told

@@ -11,7 +11,7 @@ def test_every_fault_has_a_test_and_every_test_of_a_fault_is_listed():
     defined = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
-        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
     }
     faults = (ROOT / "tests" / "e2e" / "test_feed_faults.py").read_text()
     assert named - defined == set()

@@ -50,6 +50,7 @@ def test_a_new_pod_that_fits_is_given_thirty_seconds_to_be_placed(raw, stands):
     [
         ("0 taint, 10 zero", "2 taint, 12 zero"),
         ("0 taint, 10 zero, 11.9 taint", "2 taint"),
+        ("0 taint, 10 zero, 11 taint, 11.5 zero, 12.9 taint", "2 taint"),
         ("0 taint, 10 zero, 11 exhausted", "2 taint, 13 exhausted"),
         ("0 not-gpu/cpu, 10 exhausted", "2 not-gpu/cpu, 12 exhausted"),
         ("0 taint, 10 forbidden, 20 taint", "2 taint, 12 forbidden, 22 taint"),
@@ -97,6 +98,14 @@ def test_with_autoscaling_a_first_word_waits_where_a_node_may_be_on_its_way(raw,
         ("0 zero, 60 allocatable-zero/all-unhealthy", "62 allocatable-zero/all-unhealthy since 2"),
         ("0 zero, 60 allocatable-zero/all-unhealthy, 61 zero", ""),
         (
+            "0 exhausted, 60 exhausted/reserved, 61 exhausted, 61.5 exhausted/reserved, 63 zero",
+            "65 zero",
+        ),
+        (
+            "0 exhausted, 60 exhausted/reserved, 200 exhausted/fragmented",
+            "62 exhausted/reserved since 2, 202 exhausted/fragmented since 2",
+        ),
+        (
             "0 zero, 60 allocatable-zero/all-unhealthy, 61 allocatable-zero/node-starting",
             "63 allocatable-zero/node-starting since 2",
         ),
@@ -121,6 +130,11 @@ def test_a_restless_pod_that_fits_is_given_a_minute_too():
     assert settled(raw) == "2 taint, 12 zero, 22 taint, 32 zero, 160 fits"
 
 
+def test_that_it_fits_is_a_stir_once_it_stands():
+    raw = "0 taint, 10 zero, 20 taint, 30 zero, 300 fits, 950 taint"
+    assert settled(raw) == "2 taint, 12 zero, 22 taint, 32 zero, 360 fits, 1010 taint"
+
+
 def test_changes_further_apart_make_no_pod_restless():
     raw = "0 taint, 10 zero, 20 taint, 613 zero, 700 taint"
     assert settled(raw) == "2 taint, 12 zero, 22 taint, 615 zero, 702 taint"
@@ -134,8 +148,9 @@ def test_ten_minutes_without_a_stir_make_it_quiet_again(stirs, changes):
     assert settled(raw) == f"2 taint, 12 zero, 22 taint, 32 zero, {changes}"
 
 
-def test_another_raw_word_that_does_not_last_is_a_stir():
-    raw = "0 taint, 10 zero, 20 taint, 30 zero, 600 taint, 601 zero, 1000 taint"
+@pytest.mark.parametrize("stir", ["taint", "allocatable-zero/all-unhealthy"])
+def test_another_raw_word_or_detail_that_does_not_last_is_a_stir(stir):
+    raw = f"0 taint, 10 zero, 20 taint, 30 zero, 600 {stir}, 601 zero, 1000 taint"
     assert settled(raw) == "2 taint, 12 zero, 22 taint, 32 zero, 1060 taint"
 
 

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 import yaml
 
-from gpu_triage.controller.sieve import GONE_LINE, REMEMBERED_ENDS, Sieve, lean, tokens
+from gpu_triage.controller.sieve import BUNDLE, GONE_LINE, REMEMBERED_ENDS, Sieve, lean
 from gpu_triage.controller.slim import Slim
 from gpu_triage.core import objects
 from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.mention import tokens
 from gpu_triage.core.rules import Rules
 from tests import builders
 
@@ -42,6 +43,12 @@ def line(kind, raw):
 
 def names(page):
     return [each["metadata"]["name"] for each in page.document["items"]]
+
+
+def bundled(page):
+    """The slim objects of a page, which are all that there are in it."""
+    (item,) = page.document["items"]
+    return item[BUNDLE]
 
 
 def passes(sieve, kind, raw):
@@ -221,10 +228,9 @@ def rich(version, **rest):
 
 def test_what_passes_is_slim_and_has_its_version():
     sieve = lean("pods", Rules())
-    (item,) = sieve.page(listed(rich(5)), first=True).document["items"]
-    assert item["metadata"]["resourceVersion"] == "5"
-    assert "managedFields" not in item["metadata"]
-    assert "volumes" not in item["spec"]
+    (each,) = bundled(sieve.page(listed(rich(5)), first=True))
+    assert (each.uid, each.version) == ("uid-default-rich", "5")
+    assert each.object == objects.pod(gpu("rich"))
     event = json.loads(sieve.lines(line("ADDED", gpu("new", 11))))
     assert event["type"] == "ADDED"
     assert event["object"]["metadata"]["resourceVersion"] == "11"
@@ -240,7 +246,7 @@ def test_an_event_that_changes_nothing_that_is_read_is_dropped():
     assert sieve.lines(line("MODIFIED", rich(11))) == b""
     assert b'"Pending"' in sieve.lines(line("MODIFIED", rich(14)))
     # A list says it all again.
-    assert len(sieve.page(listed(rich(14)), first=True).document["items"]) == 1
+    assert len(bundled(sieve.page(listed(rich(14)), first=True))) == 1
 
 
 def test_signs_of_life_of_nodes_are_dropped():
@@ -262,6 +268,37 @@ def test_an_object_that_does_not_parse_passes_as_it_is_every_time():
     assert sieve.page(listed(broken), first=True).document["items"] == [broken]
 
 
+def test_the_objects_of_a_page_pass_as_one_and_pages_have_the_same_names_again():
+    sieve = lean("pods", Rules())
+
+    def read(*pods, first):
+        page = sieve.page(listed(*pods, more="x"), first=first)
+        return [item["metadata"]["uid"] for item in page.document["items"]], page.awaited
+
+    for _ in range(2):
+        assert read(gpu("a"), plain("web"), gpu("b"), first=True) == (
+            ["page-0"],
+            {"uid-default-a", "uid-default-b"},
+        )
+        assert read(gpu("c"), first=False) == (["page-1"], {"uid-default-c"})
+        assert read(plain("web"), first=False) == ([], set())
+
+
+def test_an_older_state_is_known_from_one_that_nothing_has_followed():
+    sieve = lean("pods", Rules())
+    sieve.page(listed(rich(5)), first=True)
+    uid = "uid-default-rich"
+    sieve.lines(line("MODIFIED", rich(11)))  # dropped: what came before it still holds
+    assert not sieve.outdated(uid, "5")
+    sieve.lines(line("MODIFIED", rich(12, status={"phase": "Running"})))
+    assert sieve.outdated(uid, "5")
+    assert not sieve.outdated(uid, "12")
+    assert not sieve.outdated("uid-default-other", "5")
+    assert not sieve.ended(uid)
+    sieve.lines(line("DELETED", rich(13)))
+    assert sieve.ended(uid)
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_slim_object_says_all_that_the_whole_one_says(path):
     raws = yaml.safe_load(path.read_text())["objects"]
@@ -271,8 +308,8 @@ def test_a_slim_object_says_all_that_the_whole_one_says(path):
             parse, summed = facts[raw["kind"]]
             whole = {**raw, "metadata": {"uid": "u", **raw["metadata"]}}
             sieve = Sieve((), Slim(f"{raw['kind'].lower()}s"))
-            (slim,) = sieve.page(listed(whole), first=True).document["items"]
-            assert summed(parse(slim), Rules()) == summed(parse(whole), Rules())
+            (slim,) = bundled(sieve.page(listed(whole), first=True))
+            assert summed(slim.object, Rules()) == summed(parse(whole), Rules())
 
 
 @pytest.mark.parametrize(

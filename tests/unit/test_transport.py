@@ -57,7 +57,7 @@ def test_pods_that_name_no_gpu_never_reach_kopf_and_those_that_did_always_do():
             ("ADDED", builders.pod("c")),
         )
         await scene.until(lambda: "c" in scene.names())
-        assert scene.seen == ["a", "b", "a", "c"]
+        assert scene.seen == ["page-1", "a", "c"]
         assert scene.names() == {"b", "c"}
 
     play(scenario, pods=[paged("pods", [builders.pod("more", 0)], "next")])
@@ -316,3 +316,37 @@ def test_a_server_that_is_not_there_is_unreachable():
 
     with pytest.raises(UnreachableError, match="Connection refused"):
         asyncio.run(run())
+
+
+def test_a_question_that_takes_too_long_is_given_up():
+    assert ask(0.05, b"{}", pause=30) == "no answer in time"
+    assert ask(30, b'{"a": 1}') == (200, {"a": 1})
+    assert ask(30, b"<html>") == (200, None)
+
+
+def ask(seconds, body, pause=0.0):
+    """What comes of a PUT that is answered after a pause."""
+
+    async def answer(request):
+        assert (request.method, await request.json()) == ("PUT", {"kind": "Lease"})
+        assert request.headers["Authorization"] == "Bearer t"
+        await asyncio.sleep(pause)
+        return web.Response(body=body)
+
+    async def run():
+        app = web.Application()
+        app.router.add_put("/lease", answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        transport = Transport(Access(server=url, source="x", inside=True, token="t"), "test")
+        try:
+            return await transport.ask("PUT", "/lease", b'{"kind": "Lease"}', seconds)
+        except UnreachableError as error:
+            return str(error)
+        finally:
+            await transport.close()
+            await runner.cleanup()
+
+    return asyncio.run(run())

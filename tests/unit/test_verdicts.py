@@ -205,3 +205,37 @@ def test_a_detail_that_changes_the_kind_of_event_is_told_within_the_same_word():
         "2 exhausted, 62 exhausted/nodes-lost since 2"
     )
     assert told.verdicts.of(UID).detail is Detail.NODES_LOST
+
+
+@pytest.mark.parametrize(
+    ("published", "stands", "later"),
+    [
+        (None, "taint/untolerated @2", "taint/untolerated @2"),
+        (("taint", "untolerated", 1), "taint/untolerated @1", "taint/untolerated @1"),
+        (("taint", "not-ready", 1), "taint/not-ready @1", "taint/untolerated @1"),
+        (("exhausted", "busy", -50), "taint/untolerated @2", "taint/untolerated @2"),
+        (("exhausted", "busy", 3), "exhausted/busy @3", "taint/untolerated @69"),
+    ],
+    ids=["nothing", "the same word", "another detail", "an older word", "a newer word"],
+)
+def test_a_new_leader_goes_on_with_what_stands_on_the_pods(published, stands, later):
+    verdicts = Verdicts(Pace())
+    verdicts.history.counting = False
+    for second in (0, 2):
+        judge(verdicts, TAINT, second)
+    words = there(*published) if published else {}
+    pod = a_pod(annotations={f"gpu-triage.io/{key}": each for key, each in words.items()})
+    verdicts.history.counting = True
+    assert verdicts.take_over({UID: pod}, NOW + 9, UPTIME + 9) == {UID}
+    seen = []
+    for second in (9, 69):
+        judge(verdicts, TAINT, second, pod)
+        now = verdicts.of(UID)
+        seen.append(f"{now.cause}/{now.detail} @{now.since - int(NOW)}")
+    assert seen == [stands, later]
+    # What is published has been counted by whoever published it.
+    begun = {Cause.TAINT: 1} if published and published[0] == "exhausted" else {}
+    assert verdicts.history.words_begun == begun
+    verdicts.place(UID, UPTIME + 100)
+    (waits,) = verdicts.history.placed.values()
+    assert waits.seconds == 100

@@ -44,7 +44,9 @@ class Scene:
             self.counters,
             domain="gpu-triage.io",
             event_period=1800,
+            may_write=lambda: self.leads,
         )
+        self.leads = True
         self.writer.hold(False)
 
     async def send(self, write):
@@ -164,6 +166,30 @@ def test_a_word_that_is_gone_before_it_was_written_is_not_written():
     scene.writer.want(pod(), word(pod()))
     scene.writer.want(pod(node="gpu-a"), None)
     assert scene.drain()[0] == []
+
+
+def test_a_word_that_has_changed_is_not_written_while_the_new_one_has_no_message():
+    scene = Scene()
+    scene.writer.want(pod(), word(pod()))
+    scene.writer.want(pod(), word(pod(), Cause.TAINT, Detail.CORDONED, message=""))
+    assert scene.drain() == ([], math.inf)
+    assert scene.counters.queued == 0
+    scene.writer.want(pod(), word(pod(), Cause.TAINT, Detail.CORDONED, message="Tainted."))
+    sent, _ = scene.drain()
+    assert sent[0] == "annotation train"
+    assert all("exhausted" not in each for each in sent)
+
+
+def test_the_event_of_a_word_that_changed_while_its_annotation_was_on_its_way_is_not_made():
+    scene = Scene()
+
+    def change():
+        scene.meanwhile = None
+        scene.writer.want(pod(), word(pod(), Cause.TAINT, Detail.CORDONED, message=""))
+
+    scene.meanwhile = change
+    scene.writer.want(pod(), word(pod()))
+    assert scene.drain() == (["annotation train"], math.inf)
 
 
 def test_a_pod_that_is_deleted_while_its_write_waits_is_forgotten():
@@ -335,3 +361,16 @@ def test_it_runs_by_itself_and_wakes_up_for_work():
 def test_every_kind_and_result_is_a_label():
     assert {*Kind} == {"annotation", "removal", "event", "series"}
     assert len(Result) == 7
+
+
+def test_each_write_is_asked_for_anew():
+    scene = Scene()
+    scene.writer.want(pod(), word(pod()))
+
+    def lose():
+        scene.leads = False
+
+    scene.meanwhile = lose
+    assert scene.drain() == (["annotation train"], math.inf)
+    scene.leads, scene.meanwhile = True, None
+    assert scene.drain() == (["event train"], 1800)

@@ -1,13 +1,14 @@
 """Reading lists of objects: in pages, as typed structs, counted."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
 from gpu_triage.cli.connection import Api, RefusedError
 from gpu_triage.cli.failure import AnswerError
 from gpu_triage.core import objects
+from gpu_triage.core.mention import mentions
 
 PAGE = 500
 T = TypeVar("T")
@@ -19,9 +20,12 @@ class _ListMetadata(msgspec.Struct, frozen=True):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class _List(msgspec.Struct, Generic[T]):
+class _List(msgspec.Struct):
     metadata: _ListMetadata = _ListMetadata()
-    items: list[T] | None = None
+    items: list[msgspec.Raw] | None = None
+
+
+_page = msgspec.json.Decoder(_List)
 
 
 class Event(msgspec.Struct, rename="camel"):
@@ -60,9 +64,15 @@ def silent(what: str, n: int) -> None:
 
 
 def pages(
-    api: Api, path: str, kind: type[T], progress: Progress = silent, *, selector: str = ""
+    api: Api,
+    path: str,
+    kind: type[T],
+    progress: Progress = silent,
+    *,
+    selector: str = "",
+    tokens: Collection[bytes] = (),
 ) -> Iterator[T]:
-    """Every object of a list.
+    """Every object of a list, or those whose JSON holds one of the tokens, if any are given.
 
     Args:
         api: where to read.
@@ -70,12 +80,13 @@ def pages(
         kind: the struct that the items become.
         progress: see Progress.
         selector: a field selector.
+        tokens: see core.mention.
 
     Raises:
         RefusedError: see Api.get.
         AnswerError: the answer is none.
     """
-    decoder = msgspec.json.Decoder(_List[kind])  # type: ignore[valid-type]
+    one = msgspec.json.Decoder(kind)
     query = {"limit": str(PAGE)}
     if selector:
         query["fieldSelector"] = selector
@@ -90,12 +101,14 @@ def pages(
                 f"{path}: reading took so long that its start expired. Try again."
             ) from None
         try:
-            page = decoder.decode(body)
+            page = _page.decode(body)
+            texts = map(bytes, page.items or ())
+            found = [one.decode(text) for text in texts if mentions(text, tokens)]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise AnswerError(
                 f"{path}: what the API server sent cannot be read: {error}."
             ) from None
-        yield from page.items or ()
+        yield from found
         seen += len(page.items or ())
         if not page.metadata.continue_:
             return

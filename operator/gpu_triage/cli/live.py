@@ -1,6 +1,6 @@
 """Answers from a live cluster, reading no more than they need."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
@@ -13,6 +13,7 @@ from gpu_triage.core import objects
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, Cause, Detail
 from gpu_triage.core.classify import classify
 from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
+from gpu_triage.core.mention import tokens
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.survey import Verdict
 from gpu_triage.core.vocabulary import VOCABULARY
@@ -89,7 +90,8 @@ class Live:
             # The next step of an earlier word may lead to a node that DRA serves.
             if self._explain or DEVICE_CLASSES in VOCABULARY[verdict.cause].rests_on:
                 self.read_classes()
-                verdict = classify(pod, picture, now)
+                if picture.classes or DEVICE_CLASSES in picture.unread:
+                    verdict = classify(pod, picture, now)
             self._read_pods_for(verdict, now)
         return classify(pod, picture, now)
 
@@ -178,9 +180,10 @@ class Live:
         self.read = None
 
     def _put_pods(self, selector: str, *, without_gpus: bool = False) -> None:
-        for pod in self._list(objects.Pod, "api", "v1", "pods", selector=selector):
+        needed = () if without_gpus else tokens(self._rules)
+        for pod in self._list(objects.Pod, "api", "v1", "pods", selector=selector, needed=needed):
             facts = self._facts(pod)
-            # Most pods of a cluster are of no account: what is kept must not grow with them.
+            # What is kept must not grow with the pods that are of no account.
             if without_gpus or facts.shape.request:
                 self.inventory.put_pod(facts)
 
@@ -195,8 +198,15 @@ class Live:
                 " and list on pods there."
             ) from None
 
-    def _list(self, kind: type[objects.T], *parts: str, selector: str = "") -> Iterator[objects.T]:
-        return pages(self._api, path(*parts), kind, self._progress, selector=selector)
+    def _list(
+        self,
+        kind: type[objects.T],
+        *parts: str,
+        selector: str = "",
+        needed: Collection[bytes] = (),
+    ) -> Iterator[objects.T]:
+        where = path(*parts)
+        return pages(self._api, where, kind, self._progress, selector=selector, tokens=needed)
 
     def _facts(self, pod: objects.Pod) -> PodFacts:
         try:

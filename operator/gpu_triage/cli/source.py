@@ -1,6 +1,6 @@
 """Where answers come from: files or a live cluster, behind one face."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Protocol
 
 from gpu_triage.cli import draw, moments
@@ -10,6 +10,8 @@ from gpu_triage.cli.failure import AnswerError
 from gpu_triage.cli.files import read
 from gpu_triage.cli.live import Live
 from gpu_triage.cli.question import Question
+from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core.causes import NODES, PODS
 from gpu_triage.core.classify import classify
 from gpu_triage.core.facts import PodFacts
@@ -35,8 +37,8 @@ class Source(Protocol):
         """The verdict for one of them, after reading what it rests on."""
         ...
 
-    def judge_all(self, pods: Sequence[PodFacts]) -> list[Verdict]:
-        """The verdicts for those of a survey."""
+    def judge_all(self, pods: Iterable[PodFacts]) -> Iterator[Verdict]:
+        """The verdicts for those of a survey, each when its turn comes: each holds every node."""
         ...
 
     def survey(self, *, everything: bool) -> list[PodFacts]:
@@ -106,18 +108,17 @@ class Files:
 
     def judge(self, pod: PodFacts) -> Verdict:
         """See Source."""
-        return self.judge_all([pod])[0]
+        verdict = classify(pod, self.picture, self.now)
+        _note_lacking(verdict.unread)
+        return verdict
 
-    def judge_all(self, pods: Sequence[PodFacts]) -> list[Verdict]:
+    def judge_all(self, pods: Iterable[PodFacts]) -> Iterator[Verdict]:
         """See Source."""
-        verdicts = [classify(pod, self.picture, self.now) for pod in pods]
-        lacking = sorted({kind for verdict in verdicts for kind in verdict.unread})
-        if lacking:
-            draw.note(
-                f"the files hold no {' and no '.join(lacking)}: words that rest on them are"
-                f" unknown. Add what `kubectl get {','.join(lacking)} -o yaml` writes."
-            )
-        return verdicts
+        lacking: set[str] = set()
+        for verdict in _verdicts(pods, self._snapshot.inventory, self.now):
+            lacking.update(verdict.unread)
+            yield verdict
+        _note_lacking(lacking)
 
     def survey(self, *, everything: bool) -> list[PodFacts]:
         """See Source."""
@@ -180,9 +181,9 @@ class LiveCluster:
         """See Source."""
         return self._live.judge(pod, self.now)
 
-    def judge_all(self, pods: Sequence[PodFacts]) -> list[Verdict]:
+    def judge_all(self, pods: Iterable[PodFacts]) -> Iterator[Verdict]:
         """See Source."""
-        return [classify(pod, self.picture, self.now) for pod in pods]
+        return _verdicts(pods, self._live.inventory, self.now)
 
     def survey(self, *, everything: bool) -> list[PodFacts]:
         """See Source."""
@@ -206,3 +207,23 @@ class LiveCluster:
         """See Source."""
         pods = self._live.inventory.pods.values()
         return any(pod.namespace == namespace for pod in pods) or self._live.exists(namespace)
+
+
+def _verdicts(pods: Iterable[PodFacts], known: Inventory, now: float) -> Iterator[Verdict]:
+    """What classify says to each, from one look at every node for all of them."""
+    engine = Engine(known)
+    engine.refresh(now)
+    for pod in pods:
+        if pod.uid in engine.words:
+            yield engine.verdict(pod.uid)
+        else:
+            yield classify(pod, known.picture, now)
+
+
+def _note_lacking(kinds: Collection[str]) -> None:
+    lacking = sorted(kinds)
+    if lacking:
+        draw.note(
+            f"the files hold no {' and no '.join(lacking)}: words that rest on them are"
+            f" unknown. Add what `kubectl get {','.join(lacking)} -o yaml` writes."
+        )

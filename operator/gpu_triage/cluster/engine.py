@@ -3,13 +3,17 @@
 Asking the classifier for each pod anew costs pods times nodes. Here a change of one node is looked
 at once for each shape of pods, and a pod only when what the nodes say to it has changed. The rules
 are the classifier's: both call the same functions, and come to the same words.
+
+Where much has changed, or shapes are many, that takes seconds. So it is done in steps, and others
+get a turn between them.
 """
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Generator, Mapping, Set
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.census import Census
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.patience import Patience
 from gpu_triage.cluster.queues import Queues
@@ -22,11 +26,18 @@ from gpu_triage.core.obstacles import end_of_start
 from gpu_triage.core.patience import end_of_scaling, end_of_waiting
 from gpu_triage.core.survey import Verdict
 
+NODES_AT_ONCE = 250
+"""So many nodes are looked at in one step."""
+
+Steps = Generator[None, None, set[str]]
+
 
 class Engine:
     """Follows an inventory."""
 
     def __init__(self, inventory: Inventory) -> None:
+        self.fleet = Fleet(inventory.picture.rules)
+        """The GPUs of all nodes as of the last refresh."""
         self._inventory = inventory
         self._picture = inventory.picture
         self._sites = Sites(self._picture)
@@ -59,6 +70,20 @@ class Engine:
         Returns:
             The uids of pods that have changed, are gone, or have other words than before.
         """
+        steps = self.steps(now)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                told: set[str] = end.value
+                return told
+
+    def steps(self, now: float) -> Steps:
+        """The same in steps of a few milliseconds.
+
+        Until the last one has been made the inventory must stay as it is, no other refresh may
+        begin, and each pod's words are either those of before or the new ones.
+        """
         changes = self._inventory.take_changes()
         names, due = set(changes.nodes), set(changes.pods)
         set_back, self._now = now < self._now, now
@@ -69,7 +94,7 @@ class Engine:
         if changes.classes:  # every code may be another one
             self._queues = Queues(self._picture, self._sites)
         self._patience.look(changes.pods, names, now)
-        due |= self._take_nodes(names.union(self._sites.aged(now)), now)
+        due |= yield from self._take_nodes(names.union(self._sites.aged(now)), now)
         due.update(self._ends.take(now))
         for uid in due:
             pod = self._waiting(uid)
@@ -77,8 +102,14 @@ class Engine:
                 self._queues.put(pod)
             else:
                 self._queues.drop(uid)
-        due.update(self._queues.renew(self._census))
-        return changes.pods.union([uid for uid in due if self._judge(uid, now)])
+            yield
+        due.update((yield from self._queues.renew(self._census)))
+        told = changes.pods
+        for uid in due:
+            if self._judge(uid, now):
+                told.add(uid)
+            yield
+        return told
 
     def verdict(self, uid: str) -> Verdict:
         """The words of a waiting pod and what they rest on, as of the last refresh.
@@ -88,21 +119,26 @@ class Engine:
         pod, raw = self._inventory.pods[uid], self._words[uid]
         return Verdict(pod, raw.cause, raw.detail, self._queues.survey(pod), raw.unread)
 
-    def _take_nodes(self, names: Set[str], now: float) -> set[str]:
+    def _take_nodes(self, names: Set[str], now: float) -> Steps:
         """Takes nodes as they are now; returns pods that are nominated to one that came or went."""
-        moves = self._sites.update(names, now)
+        moves, left = [], list(names)
+        while left:
+            moves += self._sites.update(left[:NODES_AT_ONCE], now)
+            del left[:NODES_AT_ONCE]
+            yield
         there = self._picture.nominated
         concerned: set[str] = set()
         for move in moves:
             before = move.before.node if move.before else None
             after = move.after.node if move.after else None
             self._census.move(before, after)
+            self.fleet.move(move.before, move.after)
             for one, other in ((before, after), (after, before)):
                 if one is not None and other is None:
                     concerned.update(there.get(one.name, ()))
         changed = {name for name in names if name in there or name in self._nominated}
         self._nominated = (self._nominated - changed) | (changed & there.keys())
-        self._queues.take(moves, changed)
+        yield from self._queues.take(moves, changed)
         return concerned
 
     def _waiting(self, uid: str) -> PodFacts | None:

@@ -34,6 +34,8 @@ class History:
     """Counts over the settled words of all pods."""
 
     def __init__(self) -> None:
+        self.counting = True
+        """Whether anything is counted: of several replicas, one counts."""
         self.words_begun: Counter[Cause] = Counter()
         """First words and changed ones; a change of detail begins none."""
         self.placed: dict[Cause, Waits] = {}
@@ -42,8 +44,10 @@ class History:
 
     def begun(self, cause: Cause) -> None:
         """Notes that a word has begun for a pod."""
-        self.words_begun[cause] += 1
+        if self.counting:
+            self.words_begun[cause] += 1
 
     def waited(self, cause: Cause, seconds: float) -> None:
         """Notes that a pod has been placed after so many seconds, under this last word."""
-        self.placed.setdefault(cause, Waits()).add(seconds)
+        if self.counting:
+            self.placed.setdefault(cause, Waits()).add(seconds)

@@ -5,13 +5,13 @@ nodes: those are looked at again for each queue, on top of the row that all queu
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
 from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.row import Row, cell
-from gpu_triage.cluster.sites import Sites
+from gpu_triage.cluster.sites import Site, Sites
 from gpu_triage.core.detail import Finding, finding
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.fit import CODE
@@ -28,6 +28,21 @@ class Claimant(msgspec.Struct, frozen=True):
     uid: str = ""
 
 
+class _Reserved(msgspec.Struct, frozen=True):
+    """A node that is kept for others who go before, as it was when it was looked at."""
+
+    code: int
+    taken: Mapping[str, int]
+    shared: int
+    """The code in the row, which knows no nominations."""
+    site: Site
+
+    def into(self, tally: Tally, times: int) -> None:
+        """Counts what is different on the node; -1 takes it out again."""
+        tally.add(self.shared, self.site.node, self.site.used, -times)
+        tally.add(self.code, self.site.node, self.taken, times)
+
+
 class Queue:
     """Pods of one shape, one scheduler and one priority."""
 
@@ -38,8 +53,9 @@ class Queue:
         self._sites = sites
         self._claimant = claimant
         self._outlook = Outlook(row.outlook.shape, row.outlook.picture, claimant)
-        self._reserved: dict[str, int] = {}
-        """Nodes that are kept for others who go before, with the code that follows."""
+        self._reserved: dict[str, _Reserved] = {}
+        self._difference = Tally(row.outlook.shape)
+        """What the reserved nodes change in the row's tally."""
         self._found: Finding | None = None
         self._found_in: tuple[int, int] | None = None
         self._own: dict[str, Finding] = {}
@@ -61,10 +77,16 @@ class Queue:
         """Takes the nominations to these nodes, and the nodes, as they are now."""
         picture = self._outlook.picture
         for name in names:
-            if name in picture.nodes and picture.reserved_for_others(self._claimant, name):
-                self._reserved[name] = cell(self._outlook, self._sites.at(name)[1])
+            before = self._reserved.pop(name, None)
+            if before is not None:
+                before.into(self._difference, -1)
                 self._found_in = None
-            elif self._reserved.pop(name, None) is not None:
+            if name in picture.nodes and picture.reserved_for_others(self._claimant, name):
+                place, site = self._sites.at(name)
+                code, taken = cell(self._outlook, site), self._outlook.taken(name)
+                after = _Reserved(code, taken, self.row.code(place, site), site)
+                after.into(self._difference, 1)
+                self._reserved[name] = after
                 self._found_in = None
 
     def told(self, pod: PodFacts) -> Finding:
@@ -95,7 +117,7 @@ class Queue:
         """A pod of this queue held against every node."""
         shape, picture = self._outlook.shape, self._outlook.picture
         codes = self.row.codes(self._sites)
-        codes.update({name: code & CODE for name, code in self._reserved.items()})
+        codes.update({name: each.code & CODE for name, each in self._reserved.items()})
         if pod.nominated in codes:
             _, site = self._sites.at(pod.nominated)
             codes[pod.nominated] = cell(Outlook(shape, picture, pod), site) & CODE
@@ -104,12 +126,7 @@ class Queue:
     def _tally(self) -> Tally:
         if not self._reserved:
             return self.row.tally
-        tally = self.row.tally.copy()
-        for name, reserved in self._reserved.items():
-            place, site = self._sites.at(name)
-            tally.add(self.row.code(place, site), site.node, site.used, -1)
-            tally.add(reserved, site.node, self._outlook.taken(name))
-        return tally
+        return self.row.tally.plus(self._difference)
 
     def _own_finding(self, pod: PodFacts, tally: Tally, census: Census) -> Finding:
         """A pod's own nomination does not stand in its way, as it does in that of the others."""
@@ -117,8 +134,8 @@ class Queue:
         place, site = self._sites.at(name)
         own = Outlook(self._outlook.shape, self._outlook.picture, pod)
         tally = tally.copy()
-        if name in self._reserved:
-            tally.add(self._reserved[name], site.node, self._outlook.taken(name), -1)
+        if (kept := self._reserved.get(name)) is not None:
+            tally.add(kept.code, site.node, kept.taken, -1)
         else:
             tally.add(self.row.code(place, site), site.node, site.used, -1)
         tally.add(cell(own, site), site.node, own.taken(name))

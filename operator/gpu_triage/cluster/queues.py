@@ -1,6 +1,7 @@
 """Which waiting pods stand in which queue: one for each shape, scheduler and priority."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from typing import TypeVar
 
 from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.queue import Claimant, Queue
@@ -12,6 +13,9 @@ from gpu_triage.core.picture import Picture
 from gpu_triage.core.survey import Survey
 
 Line = tuple[Shape, Claimant]
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work that lets others in between."""
 
 
 class Queues:
@@ -55,25 +59,35 @@ class Queues:
         line = self._line_of.get(pod.uid)
         return self._queues[line].survey(pod) if line is not None else None
 
-    def take(self, moves: Sequence[Move], nominated: Collection[str]) -> None:
-        """Takes nodes as they are now.
+    def take(self, moves: Sequence[Move], nominated: Collection[str]) -> Steps[None]:
+        """Takes nodes as they are now, in steps.
 
         Args:
             moves: what became of them.
             nominated: nodes to which nominations may be other ones than before.
         """
-        self._rows.update(moves)
+        yield from self._rows.update(moves)
         for queue in self._queues.values():
             queue.reserve(nominated)
+            yield
 
-    def renew(self, census: Census) -> list[str]:
-        """Asks the nodes again where something has changed; returns the pods it matters to."""
+    def renew(self, census: Census) -> Steps[list[str]]:
+        """Asks the nodes again where something has changed, in steps.
+
+        Returns:
+            The pods it matters to.
+        """
         self._close()
-        self._rows.fill()
+        yield from self._rows.fill()
         for queue in self._new:
             queue.reserve(self._picture.nominated)
+            yield
         self._new = []
-        return [uid for queue in self._queues.values() for uid in queue.renew(census)]
+        concerned: list[str] = []
+        for queue in self._queues.values():
+            concerned += queue.renew(census)
+            yield
+        return concerned
 
     def _close(self) -> None:
         """Forgets queues in which nobody stands, and rows that nobody asks."""

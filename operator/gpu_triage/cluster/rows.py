@@ -1,6 +1,6 @@
 """A row for every shape that pods wait in, kept as nodes change."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -55,21 +55,23 @@ class Rows:
             if not family.rows:
                 del self._families[shape.selector]
 
-    def update(self, moves: Sequence[Move]) -> None:
-        """Takes nodes as they are now into every row."""
+    def update(self, moves: Sequence[Move]) -> Iterator[None]:
+        """Takes nodes as they are now into every row, in steps."""
         if moves:
             batch = Batch(moves)
             for family in self._families.values():
                 differences = family.choice.take(batch, len(self._sites))
                 for row in family.rows.values():
                     row.take(differences)
+                    yield
 
-    def fill(self) -> None:
-        """Takes all nodes into the rows that are new."""
+    def fill(self) -> Iterator[None]:
+        """Takes all nodes into the rows that are new, in steps."""
         batch = Batch(self._sites.all() if self._growing else [])
         for family in self._growing:
             differences = family.choice.take(batch, len(self._sites))
             for row in family.new:
                 row.take(differences)
+                yield
             family.new = []
         self._growing = []

@@ -127,7 +127,7 @@ class Settling(msgspec.Struct):
 
     def _delay(self, pace: Pace, clock: float) -> float:
         if self.restless and clock - self.stirred >= pace.quiet:
-            self.restless, self.changes = False, []
+            self.restless = False
         return max(pace.settle, pace.restless) if self.restless else pace.settle
 
     def _change(self, pace: Pace, clock: float) -> None:

@@ -130,6 +130,33 @@ class Verdicts:
         """Forgets a pod that is gone without having been placed."""
         self._waits.pop(uid, None)
 
+    def take_over(self, pods: Mapping[str, PodFacts], now: float, clock: float) -> set[str]:
+        """Goes on with the words that stand on the pods, as after a restart.
+
+        For a replica that has only looked on: another has published meanwhile, and its words began
+        when it says. Ours stay where nothing is published, or another word that began earlier.
+
+        Args:
+            pods: as they are now, by their uids.
+            now: seconds since 1970.
+            clock: seconds that never go back.
+
+        Returns:
+            The uids of all waiting pods: they are to be judged again.
+        """
+        for uid in self._waits.keys() & pods.keys():
+            wait, known = self._waits[uid], _first_seen(pods[uid], self._pace, now, clock)
+            own, there = wait.standing, known.standing
+            if there is None:
+                continue
+            if own is not None and own.cause is not there.cause and own.since > there.since:
+                self._count(own.cause, own.detail)
+                continue
+            known.since = min(known.since, wait.since)
+            known.before = max(known.before, wait.before + clock - wait.settling.seen)
+            self._waits[uid] = known
+        return set(self._waits)
+
     def _stand(self, wait: _Wait, pod: PodFacts, now: float, clock: float) -> None:
         """Takes over the settled words, and asks for their message where it is due."""
         before, settled = wait.standing, wait.settling
@@ -137,8 +164,7 @@ class Verdicts:
         assert settled.detail is not None
         since, message = int(now), ""
         if before is None or before.cause is not settled.cause:
-            if settled.detail is not Detail.TERMINATING:
-                self.history.begun(settled.cause)
+            self._count(settled.cause, settled.detail)
         else:
             since = before.since
             if before.detail is settled.detail:
@@ -147,6 +173,10 @@ class Verdicts:
                 message = before.message
         wait.said, wait.unsaid = clock, True
         wait.standing = Standing(pod, settled.cause, settled.detail, since, message)
+
+    def _count(self, cause: Cause, detail: Detail) -> None:
+        if detail is not Detail.TERMINATING:
+            self.history.begun(cause)
 
 
 def _first_seen(pod: PodFacts, pace: Pace, now: float, clock: float) -> _Wait:

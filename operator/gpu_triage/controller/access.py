@@ -9,6 +9,7 @@ import ssl
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -83,13 +84,15 @@ def _inside(environ: Mapping[str, str], account: Path) -> Access:
             "set both, or KUBECONFIG"
         )
     where = f"[{host}]" if ":" in host else host
-    return Access(
+    access = Access(
         server=f"https://{where}:{port}",
         source=str(account),
         inside=True,
         tls=_trust(str(account), (account / "ca.crt").read_text),
         token_file=account / "token",
     )
+    _check_token(access)
+    return access
 
 
 def _outside(paths: Sequence[Path], context: str) -> Access:
@@ -100,12 +103,9 @@ def _outside(paths: Sequence[Path], context: str) -> Access:
     except ValueError as error:
         raise AccessError(f"kubeconfig {source}: {error}") from None
     where = f"kubeconfig {source}, context {name}"
-    if not cluster.server:
-        raise AccessError(f"{where}: its cluster has no server; set one")
-    if cluster.tls_server_name:
-        raise AccessError(f"{where}: tls-server-name is not supported; use a server name that is")
+    _check_cluster(cluster, where)
     _check_user(user, where)
-    return Access(
+    access = Access(
         server=cluster.server.rstrip("/"),
         source=where,
         inside=False,
@@ -114,6 +114,37 @@ def _outside(paths: Sequence[Path], context: str) -> Access:
         token_file=Path(user.token_file) if user.token_file and not user.token else None,
         proxy=cluster.proxy_url,
     )
+    _check_token(access)
+    return access
+
+
+def _check_cluster(cluster: Cluster, where: str) -> None:
+    if not cluster.server:
+        raise AccessError(f"{where}: its cluster has no server; set one")
+    for field, url in (("server", cluster.server), ("proxy-url", cluster.proxy_url)):
+        if url and not _is_url(url):
+            raise AccessError(f"{where}: its {field} {url!r} is no URL like https://HOST:6443")
+    if cluster.tls_server_name:
+        raise AccessError(f"{where}: tls-server-name is not supported; use a server name that is")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _check_token(access: Access) -> None:
+    try:
+        token = access.bearer()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AccessError(
+            f"{access.source}: token: {error}; give a file that can be read"
+        ) from None
+    if not token.isascii() or any(each.isspace() or not each.isprintable() for each in token):
+        raise AccessError(f"{access.source}: token: it is none, it holds blanks; renew it")
 
 
 def _check_user(user: User, where: str) -> None:
@@ -130,7 +161,7 @@ def _check_user(user: User, where: str) -> None:
 def _context(cluster: Cluster, user: User, where: str) -> ssl.SSLContext:
     def authority() -> str | None:
         if cluster.certificate_authority_data:
-            return base64.b64decode(cluster.certificate_authority_data).decode("ascii")
+            return _decoded(cluster.certificate_authority_data).decode("ascii")
         if cluster.certificate_authority:
             return Path(cluster.certificate_authority).read_text()
         return None
@@ -155,7 +186,7 @@ def _load_client_certificate(tls: ssl.SSLContext, user: User) -> None:
                 return path
             made = Path(folder) / name
             made.touch(mode=0o600)
-            made.write_bytes(base64.b64decode(data))
+            made.write_bytes(_decoded(data))
             return str(made)
 
         certificate = file("crt", user.client_certificate_data, user.client_certificate)
@@ -164,9 +195,16 @@ def _load_client_certificate(tls: ssl.SSLContext, user: User) -> None:
             tls.load_cert_chain(certificate, key)
 
 
+def _decoded(data: str) -> bytes:
+    return base64.b64decode("".join(data.split()), validate=True)
+
+
 def _trust(where: str, authority: Callable[[], str | None]) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cadata=authority())
+        certificates = authority()
+        if certificates == "":
+            raise ValueError("it is empty")  # ssl would trust whomever this machine trusts
+        return ssl.create_default_context(cadata=certificates)
     except (OSError, ValueError) as error:
         raise AccessError(
             f"{where}: certificate authority: {error}; give the one of the API server"

@@ -8,6 +8,8 @@ import asyncio
 import logging
 from typing import Any
 
+import msgspec
+
 from gpu_triage.controller.access import Access, AccessError
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core.causes import DEVICE_CLASSES
@@ -17,6 +19,8 @@ log = logging.getLogger(__name__)
 
 GROUP, VERSION = "resource.k8s.io", "v1"
 LONGEST_PAUSE = 15.0
+OLDEST_MINOR = 30
+"""Of Kubernetes 1: the first in which an admission policy can hold us to our annotations."""
 
 
 async def knows_device_classes(transport: Transport, access: Access) -> bool:
@@ -52,6 +56,30 @@ async def knows_device_classes(transport: Transport, access: Access) -> bool:
             )
         await asyncio.sleep(pause)
         pause = min(LONGEST_PAUSE, pause * 2)
+
+
+async def tell_if_too_old(transport: Transport) -> None:
+    """Says so in the log where the cluster is older than what this is made for."""
+    try:
+        _, document = await transport.get("/version")
+        version = msgspec.convert(document, _Version)
+        # Some providers write "29+".
+        release = int(version.major), int(version.minor.rstrip("+"))
+    except (UnreachableError, msgspec.ValidationError, ValueError):
+        return
+    if release < (1, OLDEST_MINOR):
+        log.warning(
+            "Cluster is older than what this is made for version=%s fix=%r",
+            version.git_version,
+            f"upgrade it to 1.{OLDEST_MINOR} or newer; before that no admission policy can hold "
+            "the operator to its annotations, and some words may be wrong",
+        )
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    major: str
+    minor: str
+    git_version: str
 
 
 def _names(document: Any) -> bool:

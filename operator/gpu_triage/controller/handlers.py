@@ -4,13 +4,18 @@ Low-level handlers only: all others of kopf's leave annotations or finalizers on
 belong to somebody else.
 """
 
+import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import kopf
+import msgspec
 
+from gpu_triage.cluster.devices import Devices
 from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.controller.sieve import BUNDLE
 from gpu_triage.core import autoscaler, objects
 from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
 from gpu_triage.core.facts import node_facts, pod_facts
@@ -31,6 +36,8 @@ class Intake:
         rules: Rules,
         feeds: Mapping[str, "Feed"],
         changed: Callable[[], None],
+        free: asyncio.Event,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Takes nothing yet.
 
@@ -39,56 +46,83 @@ class Intake:
             rules: what counts as a GPU.
             feeds: the watched kinds, by their plural.
             changed: called when the answers may be other ones now.
+            free: set while the picture may be changed.
+            clock: seconds that no correction of the time of day touches.
         """
         self.feeds = feeds
+        self._clock = clock
+        self._devices = Devices()
         self._inventory = inventory
         self._rules = rules
         self._changed = changed
+        self._free = free
         self._named: dict[str, dict[str, str]] = {NODES: {}, DEVICE_CLASSES: {}}
         """The uid that a name stands for: a node may be made anew before its end is told."""
         self._broken: set[str] = set()
 
     async def pod(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a pod."""
+        await self._may_change()
         self._take(PODS, event)
 
     async def node(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a node."""
+        await self._may_change()
         self._take(NODES, event)
 
     async def device_class(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of a DeviceClass."""
+        await self._may_change()
         self._take(DEVICE_CLASSES, event)
 
     async def event(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of an Event."""
+        await self._may_change()
         self._take(EVENTS, event)
 
+    async def _may_change(self) -> None:
+        while not self._free.is_set():
+            await self._free.wait()
+
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
-        raw = event["object"]
-        uid: str = raw["metadata"]["uid"]
-        feed = self.feeds[kind]
+        raw, feed = event["object"], self.feeds[kind]
         was_synced, changed = feed.synced, False
-        try:
-            changed = (
-                self._drop(kind, uid) if event["type"] == "DELETED" else self._put(kind, uid, raw)
-            )
-            self._broken.discard(uid)
-        except objects.ObjectError as error:
-            changed = self._drop(kind, uid)
-            self._report(kind, uid, raw["metadata"], error)
-        finally:
-            feed.handled(uid)
+        if BUNDLE in raw:
+            for each in raw[BUNDLE]:
+                state = None if feed.sieve.ended(each.uid) else each.object
+                changed |= self._one(kind, each.uid, each.version, state)
+        else:
+            metadata = raw["metadata"]
+            state = None if event["type"] == "DELETED" else raw
+            version = metadata.get("resourceVersion", "")
+            changed = self._one(kind, metadata["uid"], version, state)
         if changed or feed.synced is not was_synced:
             self._changed()
 
-    def _report(
-        self, kind: str, uid: str, metadata: Mapping[str, str], error: objects.ObjectError
-    ) -> None:
+    def _one(self, kind: str, uid: str, version: str, state: Any) -> bool:
+        """Takes an object as it is in an event or page; None where it has ended."""
+        feed = self.feeds[kind]
+        # kopf keeps the order of what it takes for one object, and a page is another one.
+        if state is not None and feed.sieve.outdated(uid, version):
+            return False
+        try:
+            changed = self._drop(kind, uid) if state is None else self._put(kind, uid, state)
+            self._broken.discard(uid)
+        except objects.ObjectError as error:
+            changed = self._drop(kind, uid)
+            self._report(kind, uid, state, error)
+        finally:
+            feed.handled(uid)
+        return changed
+
+    def _report(self, kind: str, uid: str, state: Any, error: objects.ObjectError) -> None:
         if uid in self._broken:
             return
         self._broken.add(uid)
-        name = "/".join(metadata[key] for key in ("namespace", "name") if key in metadata)
+        metadata = (msgspec.to_builtins(state) if isinstance(state, msgspec.Struct) else state)[
+            "metadata"
+        ]
+        name = "/".join(metadata[key] for key in ("namespace", "name") if metadata.get(key))
         log.warning(
             "Object does not parse and is left out kind=%s object=%s why=%r", kind, name, str(error)
         )
@@ -104,7 +138,7 @@ class Intake:
             case "nodes":
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
-                return self._inventory.put_node(node)
+                return self._inventory.put_node(self._devices.recall(node, self._clock()))
             case "events":
                 told = objects.event(raw)
                 said = autoscaler.said(told)
@@ -128,6 +162,7 @@ class Intake:
             return False
         del named[name]
         if kind == NODES:
+            self._devices.forget(name)
             return self._inventory.drop_node(name)
         return self._inventory.drop_class(name)
 

@@ -1,7 +1,10 @@
 """Debounce, bring the words up to date, publish.
 
 Handlers only change the picture and say so; a burst of changes is taken in together. The words come
-first and cost little. Their messages come after, in turns: each costs a look at every node.
+first and cost little, but where thousands of shapes wait for thousands of nodes even they take
+seconds. So they are worked out in turns, and the picture stays as it is until all are; a handler
+that comes meanwhile waits. Their messages come after, in turns too: each costs a look at every
+node.
 """
 
 import asyncio
@@ -10,16 +13,18 @@ import gc
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
+from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.explain import message
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -32,7 +37,9 @@ more often than the first and no less than the second pace."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
 TURN_SECONDS = 0.05
-"""How long messages are worked out before others get a turn: watches, probes, the next change."""
+"""How long words and messages are worked out before others get a turn: watches, probes."""
+OTHERS_SECONDS = TURN_SECONDS / 4
+"""How long the turn of others is while not all words are there."""
 
 
 class Loop:
@@ -44,9 +51,12 @@ class Loop:
         feeds: Mapping[str, Feed],
         verdicts: Verdicts,
         writer: Writer,
+        counters: Counters,
         *,
         changed: asyncio.Event,
+        free: asyncio.Event,
         publish_gated: bool,
+        term: Callable[[], int | None] = lambda: 0,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -57,8 +67,11 @@ class Loop:
             feeds: the watched kinds, by their plural.
             verdicts: the words.
             writer: takes what should stand on the pods.
+            counters: where recomputations are counted.
             changed: set whenever the answers may be other ones.
+            free: set while the inventory may be changed.
             publish_gated: whether pods that a scheduling gate holds are annotated.
+            term: which time it is that this replica leads; None while another may.
             now: seconds since 1970.
             clock: seconds that never go back.
         """
@@ -73,16 +86,44 @@ class Loop:
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
+        self._counters = counters
         self._publish_gated = publish_gated
+        self._term = term
+        self._taken_over: int | None = None
+        """The term in which the words that others have published were taken over last."""
         self._now = now
         self._clock = clock
         self._changed = changed
+        self._free = free
+        self._work: Iterator[None] | None = None
+        """What is left to do until every word is right."""
         self._frozen = False
+
+    @property
+    def judged(self) -> bool:
+        """Whether the words have been worked out once."""
+        return self._counters.recomputed.times > 0
+
+    @property
+    def fleet(self) -> Fleet:
+        """The GPUs of all nodes."""
+        return self._engine.fleet
 
     @property
     def synced(self) -> bool:
         """Whether every watched kind has been read, or is known not to be readable."""
         return all(feed.settled() for feed in self._feeds.values())
+
+    @property
+    def stale(self) -> bool:
+        """Whether the API server has been silent for too long about some kind."""
+        return any(feed.stale() for feed in self._feeds.values())
+
+    @property
+    def leading(self) -> bool:
+        """Whether this replica is the one that writes, and knows what the last one wrote."""
+        term = self._term()
+        return term is not None and term == self._taken_over
 
     def problems(self) -> list[str]:
         """Why the operator is not ready; nothing where it is."""
@@ -90,51 +131,80 @@ class Loop:
 
     async def run(self) -> None:
         """Recomputes whenever something has changed or is due, for ever."""
+        try:
+            await self._run()
+        finally:
+            self._free.set()  # kopf waits for its handlers when it ends
+
+    async def _run(self) -> None:
         took = 0.0
         while True:
             await self._wait()
             self.beat = self._clock()
-            if self._mark_unread():
+            working = self._work is not None
+            if not working and self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
-            trusted = self.synced and not any(feed.stale() for feed in self._feeds.values())
+            trusted = self.synced and not self.stale
             self._writer.hold(not trusted)
-            if not trusted:
+            if not trusted and not working:
                 # Changes are coming in all the while; they are judged together when all is read.
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if self._changed.is_set() or self.wait() <= 0:
+            if working or self._changed.is_set() or self.wait() <= 0:
                 await asyncio.sleep(self._pause(took))
                 self._changed.clear()
                 begun = self._clock()
                 self.recompute()
-                took = self._clock() - begun
+                took = self._clock() - begun + (took if working else 0.0)
+                if self._work is None:
+                    self._counters.recomputed.add(took)
 
     def _pause(self, took: float) -> float:
         """How long to wait for further changes, after a recomputation that took so long.
 
         At most half the time is spent here, however fast the changes come.
         """
+        if self._work is not None:
+            return OTHERS_SECONDS
         if self._unsaid:
-            return took
+            return min(took, TURN_SECONDS)
         return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
 
     def recompute(self) -> None:
-        """Brings every word up to date, and says for one turn what is to be said of them."""
-        now, clock = self._now(), self._clock()
-        told = self._engine.refresh(now).union(self._agenda.take(clock))
-        for uid in sorted(told, key=self._age):
-            self._settle(uid, now, clock)
-        self._speak(now)
+        """Brings the words up to date; once all are, says for a turn what is to be said of them."""
+        ends = self._clock() + TURN_SECONDS
+        if self._work is None:
+            self._work = self._judge(self._now(), self._clock())
+        for _ in self._work:
+            if self._clock() >= ends:
+                self._free.clear()
+                return
+        self._work = None
+        self._free.set()
+        self._speak(self._now(), ends)
 
     def wait(self) -> float:
         """How long until it is to be done again if nothing changes, in seconds.
 
         0 or less: now; infinity where only an event can change an answer.
         """
-        if self._unsaid:
+        if self._unsaid or self._work is not None:
             return 0.0
         return min(self._engine.next - self._now(), self._agenda.next - self._clock())
+
+    def _judge(self, now: float, clock: float) -> Iterator[None]:
+        term, taken = self._term(), set[str]()
+        self._verdicts.history.counting = term is not None
+        told = yield from self._engine.steps(now)
+        if term is not None and term != self._taken_over:
+            taken = self._verdicts.take_over(self._inventory.pods, now, clock)
+        for uid in sorted(told.union(self._agenda.take(clock), taken), key=self._age):
+            self._settle(uid, now, clock)
+            yield
+        for uid in taken & self._inventory.pods.keys():
+            self._publish(self._inventory.pods[uid])  # the writer still knows our own words
+        self._taken_over = term
 
     def _age(self, uid: str) -> tuple[float, str]:
         pod = self._inventory.pods.get(uid)
@@ -158,8 +228,7 @@ class Loop:
         else:
             self._writer.leave(uid)
 
-    def _speak(self, now: float) -> None:
-        ends = self._clock() + TURN_SECONDS
+    def _speak(self, now: float, ends: float) -> None:
         while self._unsaid:
             uid = next(iter(self._unsaid))
             del self._unsaid[uid]
@@ -177,8 +246,6 @@ class Loop:
         standing = self._verdicts.of(pod.uid)
         if standing is not None and standing.cause is Cause.GATED and not self._publish_gated:
             standing = None
-        if standing is not None and not standing.message:
-            return  # what stands on the pod stays until there is something to say
         self._writer.want(pod, standing)
 
     def _mark_unread(self) -> bool:

@@ -9,10 +9,13 @@ import contextlib
 import gc
 import logging
 import os
+import secrets
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
@@ -20,9 +23,11 @@ from gpu_triage.cluster.settling import Pace
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller import discovery, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
+from gpu_triage.controller.election import Election
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
+from gpu_triage.controller.lease import Timing
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
@@ -100,38 +105,48 @@ class Operator:
         self._transport = Transport(access, f"gpu-triage/{__version__}")
         inventory = Inventory(rules)
         verdicts = Verdicts(_pace(settings))
+        changed, free = asyncio.Event(), asyncio.Event()
+        free.set()
+        self._election = election = self._candidacy(changed.set) if settings.lease else None
+        send = self._transport.send
         self._writer = Writer(
-            self._transport.send,
+            partial(election.send, send) if election is not None else send,
             now,
             counters,
             domain=settings.annotation_domain,
             event_period=settings.event_series_seconds,
+            may_write=lambda: self._loop.leading,
         )
-        changed = asyncio.Event()
-        self._intake = Intake(inventory, rules, self._feeds, changed.set)
+        self._intake = Intake(inventory, rules, self._feeds, changed.set, free, clock)
         self._loop = Loop(
             inventory,
             self._feeds,
             verdicts,
             self._writer,
+            counters,
             changed=changed,
+            free=free,
             publish_gated=settings.publish_gated,
             now=now,
             clock=clock,
+            term=(lambda: election.term) if election is not None else lambda: 0,
         )
         collector = StateCollector(
-            lambda: verdicts.standing,
-            inventory.picture,
+            verdicts,
+            self._loop.fleet,
+            inventory.picture.classes,
             counters,
-            lambda: self._loop.synced,
-            lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
-            __version__,
+            version=__version__,
+            synced=lambda: self._loop.synced,
+            judged=lambda: self._loop.judged,
+            ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
             registry(collector),
             beat=lambda: self._loop.beat,
             dead=lambda: [name for name, task in self._own.items() if task.done()],
-            problems=self._loop.problems,
+            problems=self._problems,
             clock=clock,
         )
         self._own: dict[str, asyncio.Task[None]] = {}
@@ -157,6 +172,8 @@ class Operator:
             "loop": asyncio.create_task(self._loop.run(), name="loop"),
             "writer": asyncio.create_task(self._writer.run(), name="writer"),
         }
+        if self._election is not None:
+            self._own["election"] = asyncio.create_task(self._election.run(), name="election")
         try:
             return await self._watch() if await self._reach() else 0
         finally:
@@ -164,8 +181,8 @@ class Operator:
             await self._transport.close()
 
     async def _reach(self) -> bool:
-        """Asks the API server the first question; False when told to stop meanwhile."""
-        asked = asyncio.create_task(discovery.knows_device_classes(self._transport, self._access))
+        """Asks the API server the first questions; False when told to stop meanwhile."""
+        asked = asyncio.create_task(self._ask())
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked.cancel)
@@ -182,6 +199,11 @@ class Operator:
                 log.warning("GPU_TRIAGE_DRA=on, and this cluster has no DeviceClasses in v1")
         self._transport.feeds = {feed.path: feed for feed in self._feeds.values()}
         return True
+
+    async def _ask(self) -> bool:
+        exist = await discovery.knows_device_classes(self._transport, self._access)
+        await discovery.tell_if_too_old(self._transport)
+        return exist
 
     async def _watch(self) -> int:
         """Watches until told to stop, or until a part dies."""
@@ -209,10 +231,29 @@ class Operator:
         return code
 
     async def _end_own(self) -> None:
-        for task in self._own.values():
-            task.cancel()
-        await asyncio.gather(*self._own.values(), return_exceptions=True)
+        # The Lease is renewed until nothing can be written any more, and given back then.
+        for names in (self._own.keys() - {"election"}, {"election"} & self._own.keys()):
+            for name in names:
+                self._own[name].cancel()
+            await asyncio.gather(*(self._own[name] for name in names), return_exceptions=True)
+        if self._election is not None:
+            await self._election.end()
         await self._health.stop()
+
+    def _candidacy(self, changed: Callable[[], None]) -> Election:
+        return Election(
+            self._transport.ask,
+            self._settings.lease,
+            # A second process on one host must never take the other's Lease for its own.
+            f"{socket.gethostname()}_{secrets.token_hex(4)}",
+            Timing(self._settings.lease_seconds),
+            ready=lambda: self._loop.synced,
+            fit=lambda: not self._loop.stale,
+            changed=changed,
+        )
+
+    def _problems(self) -> list[str]:
+        return self._loop.problems() + (self._election.problems() if self._election else [])
 
     def _watch_kind(
         self,

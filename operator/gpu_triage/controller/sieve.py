@@ -4,18 +4,19 @@ Most pods of a cluster have nothing to do with GPUs, and kopf takes 0.3 ms and 1
 that it sees. It also tells its handlers nothing about objects that were deleted while no watch ran;
 they would hold GPUs for ever. So the pods that name no GPU are dropped before their JSON is parsed,
 and an end is made up for what a new list lacks. What passes is made slim (see slim.py); an event
-that changes nothing that is read, such as a node's sign of life, is dropped too.
+that changes nothing that is read, such as a node's sign of life, is dropped too. And the slim
+objects of a page go through kopf as one: each alone would cost more than all that is done with it.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from gpu_triage.controller.slim import Slim, versioned
+from gpu_triage.controller.slim import Slim, versioned, written
 from gpu_triage.core import autoscaler
 from gpu_triage.core.causes import EVENTS, PODS
+from gpu_triage.core.mention import mentions, tokens
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'
@@ -23,13 +24,14 @@ GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code"
 REMEMBERED_ENDS = 1000
 """An event of an object that comes after its end is that much late at most."""
 
+BUNDLE = "gpu-triage/bundle"
+"""The key in what kopf takes for one object, under which the slim objects of a page are."""
 _REASONS = (*autoscaler.TAKEN_ON, autoscaler.TURNED_DOWN)
 _AUTOSCALERS = (
     *(f'"{reason}"'.encode() for reason in _REASONS),
     f'"{autoscaler.KARPENTER_FAILED}'.encode(),
 )
 """Byte strings of which every Event of an autoscaler about a pod holds one."""
-_WILD = re.compile(r"\[!?\]?[^\]]*\]|[*?\[]")
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -43,11 +45,21 @@ class Page(msgspec.Struct, frozen=True):
     last: bool
 
 
+class Bundled(msgspec.Struct, frozen=True):
+    """An object of a page."""
+
+    uid: str
+    version: str
+    object: msgspec.Struct
+
+
 class _Known(msgspec.Struct):
     """What has passed of an object."""
 
     version: int
-    """0 where it is no number."""
+    """The last one seen; 0 where it is no number."""
+    passed: int
+    """The one that has passed."""
     digest: int
     """Of all that is read; 0 where it passes as it is."""
 
@@ -79,16 +91,6 @@ _event = msgspec.json.Decoder(_Event)
 _any = msgspec.json.Decoder()
 
 
-def tokens(rules: Rules) -> tuple[bytes, ...]:
-    """Byte strings of which every pod holds one that asks for a GPU or carries our annotations.
-
-    Names of resources and annotations are keys in JSON, where none of their letters is escaped.
-    """
-    found = {f'"{rules.domain}/', *map(_literal, rules.resources)}
-    needed = (each for each in found if not any(o in each for o in found if o != each))
-    return tuple(sorted(each.encode() for each in needed))
-
-
 def lean(kind: str, rules: Rules) -> "Sieve":
     """The sieve for a kind: pods that name no GPU are dropped, all else is made slim.
 
@@ -114,6 +116,7 @@ class Sieve:
         self._known: dict[str, _Known] = {}
         """What has passed and not ended."""
         self._listing: set[str] = set()
+        self._pages = 0
         self._again = False
         """Whether the list that is being read is another than the first."""
         self._vanished: set[str] = set()
@@ -131,18 +134,29 @@ class Sieve:
         given = _list.decode(body)
         if first:
             self._listing, self._again = set(), bool(self._known)
-        passed = []
+        passed: list[dict[str, Any]] = []
+        bundle: list[Bundled] = []
+        awaited: set[str] = set()
         for raw in given.items or ():
             text = bytes(raw)
-            named = self._names(text)
+            named = mentions(text, self._tokens)
             if not named and not self._again:
                 continue
             it = _object.decode(text).metadata
             if named or it.uid in self._known:
                 self._listing.add(it.uid)
                 self._vanished.discard(it.uid)
-                passed.append((it.uid, _any.decode(self._listed(it, text))))
-        awaited, vanished, last = {uid for uid, _ in passed}, 0, not given.metadata.get("continue")
+                awaited.add(it.uid)
+                slim = self._listed(it, text)
+                if slim is None:
+                    passed.append(_any.decode(text))
+                else:
+                    bundle.append(Bundled(it.uid, it.version, slim))
+        self._pages = 0 if first else self._pages + 1
+        if bundle:
+            name = f"page-{self._pages}"  # the same ones again: kopf remembers each name for ever
+            passed.insert(0, {"metadata": {"uid": name, "name": name}, BUNDLE: bundle})
+        vanished, last = 0, not given.metadata.get("continue")
         if last:
             missing = self._known.keys() - self._listing
             for uid in missing:
@@ -156,7 +170,7 @@ class Sieve:
             "kind": given.kind,
             "apiVersion": given.api_version,
             "metadata": given.metadata,
-            "items": [each for _, each in passed],
+            "items": passed,
         }
         return Page(document, frozenset(awaited), vanished, last)
 
@@ -186,13 +200,22 @@ class Sieve:
                 kept.append(self._event(event.type, event.object.metadata, line))
         return b"".join(kept)
 
-    def _listed(self, it: _Metadata, text: bytes) -> bytes:
-        """An object of a list, which passes even if it is as it was."""
-        known = self._known[it.uid] = _Known(_number(it.version), 0)
-        if (slim := self._slimmed(text)) is None:
-            return text
-        known.digest = hash(slim)
-        return versioned(slim, it.version)
+    def outdated(self, uid: str, version: str) -> bool:
+        """Whether another state of an object has passed that is newer: it comes by another way."""
+        known = self._known.get(uid)
+        return known is not None and 0 < _number(version) < known.passed
+
+    def ended(self, uid: str) -> bool:
+        """Whether an object's end has passed."""
+        return uid not in self._known
+
+    def _listed(self, it: _Metadata, text: bytes) -> msgspec.Struct | None:
+        """An object of a list, which passes even if it is as it was; None: it does so unslimmed."""
+        version = _number(it.version)
+        known = self._known[it.uid] = _Known(version, version, 0)
+        if (slim := self._slimmed(text)) is not None:
+            known.digest = hash(written(slim))
+        return slim
 
     def _event(self, kind: str, it: _Metadata, line: bytes) -> bytes:
         """What passes of an event; nothing where it is dropped."""
@@ -202,21 +225,22 @@ class Sieve:
             return line + b"\n" if known is not None else b""
         if known is None:
             late = it.uid in self._ended or 0 < version <= self._floor
-            if late or not self._names(line):
+            if late or not mentions(line, self._tokens):
                 return b""
-            known = self._known[it.uid] = _Known(version, 0)
+            known = self._known[it.uid] = _Known(version, version, 0)
         elif 0 < version < known.version:
             return b""
         known.version = version
-        if (slim := self._slimmed(line, event=True)) is None:
-            known.digest = 0
+        if (object_ := self._slimmed(line, event=True)) is None:
+            known.digest, known.passed = 0, version
             return line + b"\n"
+        slim = written(object_)
         if known.digest == (digest := hash(slim)):
             return b""
-        known.digest = digest
+        known.digest, known.passed = digest, version
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), versioned(slim, it.version))
 
-    def _slimmed(self, text: bytes, *, event: bool = False) -> bytes | None:
+    def _slimmed(self, text: bytes, *, event: bool = False) -> msgspec.Struct | None:
         """None where it passes as it is: if it may, or for its handler to say what is wrong."""
         if self._slim is None:
             return None
@@ -225,20 +249,11 @@ class Sieve:
         except msgspec.MsgspecError:
             return None
 
-    def _names(self, text: bytes) -> bool:
-        return not self._tokens or any(token in text for token in self._tokens)
-
     def _end(self, uid: str) -> None:
         self._known.pop(uid, None)
         self._ended[uid] = None
         if len(self._ended) > REMEMBERED_ENDS:
             del self._ended[next(iter(self._ended))]
-
-
-def _literal(pattern: str) -> str:
-    """What every name that a glob matches holds, with the quote that begins a name in JSON."""
-    first, *rest = _WILD.split(pattern)
-    return max([f'"{first}' if first else "", *rest], key=len) or '"'
 
 
 def _number(version: str) -> int:

@@ -28,17 +28,22 @@ class Slim:
         event = msgspec.defstruct("Event", [("object", KINDS[kind])])
         self._event = msgspec.json.Decoder(event)
 
-    def object(self, text: bytes) -> bytes:
-        """What is left of an object: the same bytes as long as nothing changes that is read.
+    def object(self, text: bytes) -> msgspec.Struct:
+        """What is left of an object.
 
         Raises:
             msgspec.MsgspecError: it is not as Kubernetes makes it.
         """
-        return msgspec.json.encode(self._object.decode(text))
+        return self._object.decode(text)
 
-    def event(self, line: bytes) -> bytes:
+    def event(self, line: bytes) -> msgspec.Struct:
         """The same of the object in a watch event."""
-        return msgspec.json.encode(self._event.decode(line).object)  # type: ignore[attr-defined]
+        return self._event.decode(line).object  # type: ignore[attr-defined,no-any-return]
+
+
+def written(slim: msgspec.Struct) -> bytes:
+    """A slim object as JSON: the same bytes as long as nothing changes that is read."""
+    return msgspec.json.encode(slim)
 
 
 def versioned(slim: bytes, version: str) -> bytes:

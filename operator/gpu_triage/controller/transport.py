@@ -54,19 +54,43 @@ class Transport:
             AccessError: the server's certificate is not the one that was told.
         """
         try:
-            async with self._open().get(
-                self._access.server + path, timeout=OWN_TIMEOUT, middlewares=(self._sign,)
-            ) as response:
-                return response.status, json.loads(await response.read() or b"null")
-        except aiohttp.ClientConnectorCertificateError as error:
+            return await self.ask("GET", path)
+        except UnreachableError as error:
+            if not isinstance(why := error.__cause__, aiohttp.ClientConnectorCertificateError):
+                raise
             raise AccessError(
                 f"{self._access.source}: {self._access.server} shows another certificate "
-                f"({error.certificate_error}); give the certificate authority that signed it"
+                f"({why.certificate_error}); give the certificate authority that signed it"
             ) from None
+
+    async def ask(
+        self, method: str, path: str, body: bytes | None = None, seconds: float = 30
+    ) -> tuple[int, Any]:
+        """The status and parsed answer of one request; None for an answer that is no JSON.
+
+        Args:
+            method: GET or PUT.
+            path: with its query.
+            body: JSON.
+            seconds: how long it may take.
+
+        Raises:
+            UnreachableError: no answer came.
+        """
+        try:
+            async with self._open().request(
+                method,
+                self._access.server + path,
+                data=body,
+                headers={"Content-Type": "application/json"} if body is not None else None,
+                timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10),
+                middlewares=(self._sign,),
+            ) as response:
+                return response.status, json.loads(await response.read() or b"null")
         except json.JSONDecodeError:
             return response.status, None
         except (aiohttp.ClientError, OSError) as error:
-            raise UnreachableError(_text(error)) from None
+            raise UnreachableError(_text(error)) from error
 
     async def send(self, write: Write) -> Answer:
         """Makes a write. Raises UnreachableError where no answer came."""

@@ -20,6 +20,8 @@ from gpu_triage.core.workload import Trouble, trouble, workload
 DEFAULT_SCHEDULER = "default-scheduler"
 REJECTIONS = ("UnexpectedAdmissionError", "TopologyAffinityError")
 ANNOTATIONS = ("cause", "detail", "message", "since")
+COUNTED = "nvidia.com/gpu"
+"""The resource that GPU Feature Discovery counts."""
 _COUNT_LABEL = "nvidia.com/gpu.count"
 _PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
 _WORKLOAD_LABEL = "nvidia.com/gpu.workload.config"
@@ -112,6 +114,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
     """GPUs that somebody says the node should have."""
     counted: int
     """GPUs that were counted on it, by its label; 0 where nobody has."""
+    seen: dict[str, int]
+    """GPUs that it was seen with before, where that is more than its capacity is now."""
     gpu_label: bool
     withheld: bool
     """Its GPUs are kept from pods on purpose: no device plugin, or they go to virtual machines."""
@@ -161,8 +165,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """How many devices the node should have: annotated, else the largest known of it."""
         if resource in self.annotated:
             return self.annotated[resource]
-        known = self.capacity.get(resource, 0)
-        if self.counted > known and resource == "nvidia.com/gpu":
+        known = max(self.capacity.get(resource, 0), self.seen.get(resource, 0))
+        if self.counted > known and resource == COUNTED:
             shared = any(name != resource for name in self.living())
             return known if shared else self.counted
         return known
@@ -221,7 +225,6 @@ def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:
     allocatable = (
         _gpus(status.allocatable, "allocatable", rules) if status.allocatable else dict(capacity)
     )
-    counted = labels.get(_COUNT_LABEL, "")
     expected = (node.metadata.annotations or {}).get(f"{rules.domain}/expected-gpus", "")
     return NodeFacts(
         name=node.metadata.name,
@@ -230,11 +233,10 @@ def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:
         capacity=capacity,
         allocatable=allocatable,
         created=objects.seconds(node.metadata.creation_timestamp),
-        annotated=_annotated(expected),
-        counted=int(counted[:6]) if counted.isascii() and counted.isdigit() else 0,
-        gpu_label=any(
-            value != "false" and rules.is_gpu_label(key) for key, value in labels.items()
-        ),
+        annotated=_annotated(expected, rules),
+        counted=_counted(labels, rules),
+        seen={},
+        gpu_label=any(labels[key] != "false" for key in rules.gpu_labels(tuple(labels))),
         withheld=labels.get(_PLUGIN_LABEL) == "false"
         or labels.get(_WORKLOAD_LABEL) in _PASSTHROUGH,
     )
@@ -247,10 +249,20 @@ def _gpus(amounts: objects.Quantities, field: str, rules: Rules) -> dict[str, in
         raise objects.ObjectError(f"{error} - at `$.status.{field}`") from None
 
 
-def _annotated(text: str) -> dict[str, int]:
+def _annotated(text: str, rules: Rules) -> dict[str, int]:
     """``nvidia.com/gpu=8,nvidia.com/mig-1g.5gb=7``; parts that are not so are passed over."""
     pairs = (part.strip().partition("=") for part in text.split(","))
-    return {name: int(n) for name, _, n in pairs if name and n.isascii() and n.isdigit()}
+    return {
+        name: int(n[:6])
+        for name, _, n in pairs
+        if rules.is_gpu(name) and n.isascii() and n.isdigit()
+    }
+
+
+def _counted(labels: dict[str, str], rules: Rules) -> int:
+    text = labels.get(_COUNT_LABEL, "")
+    known = rules.is_gpu(COUNTED) and text.isascii() and text.isdigit()
+    return int(text[:6]) if known else 0
 
 
 def _waiting(status: objects.PodStatus) -> str:

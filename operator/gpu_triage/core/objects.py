@@ -144,7 +144,6 @@ class Condition(_Object, frozen=True):
     status: str = ""
     reason: str | None = None
     message: str | None = None
-    last_transition_time: str | None = None
 
 
 class ContainerWaiting(_Object, frozen=True):
@@ -258,17 +257,17 @@ class ObjectError(ValueError):
 
 
 def pod(raw: Any) -> Pod:
-    """A pod from parsed JSON or YAML. Raises ObjectError."""
+    """A pod from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Pod)
 
 
 def node(raw: Any) -> Node:
-    """A node from parsed JSON or YAML. Raises ObjectError."""
+    """A node from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, Node)
 
 
 def device_class(raw: Any) -> DeviceClass:
-    """A DeviceClass from parsed JSON or YAML. Raises ObjectError."""
+    """A DeviceClass from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, DeviceClass)
 
 
@@ -278,6 +277,8 @@ def event(raw: Any) -> Event:
 
 
 def _convert(raw: Any, kind: type[T]) -> T:
+    if isinstance(raw, kind):
+        return raw
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:

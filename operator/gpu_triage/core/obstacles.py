@@ -5,6 +5,7 @@ import math
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import LABEL
+from gpu_triage.core.offer import offer_lost
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.selector import Requirement, Selector, Values
@@ -109,7 +110,7 @@ def is_lost(seen: Outlook, node: NodeFacts) -> bool:
     def devices(resource: str) -> int:
         if node.allocatable.get(resource, 0) > 0:
             return node.allocatable[resource]
-        if not offer_lost(node, resource, seen):
+        if not offer_lost(node, resource, seen.picture.classes):
             return 0
         # Nobody knows how many devices there were: enough, as far as can be told.
         return node.expected(resource) or asked[resource]
@@ -129,24 +130,6 @@ def fits_when_healthy(seen: Outlook, node: NodeFacts) -> bool:
     return seen.fits(
         lambda name: max(node.expected(name), node.allocatable.get(name, 0)) - taken.get(name, 0)
     )
-
-
-def offer_lost(node: NodeFacts, resource: str, seen: Outlook) -> bool:
-    """Whether a node says 0, or is known to have GPUs and offers none, and nothing explains it.
-
-    Explained are: a living sibling resource, Dynamic Resource Allocation, GPUs that are kept from
-    pods on purpose, a cordon.
-    """
-    if (
-        resource in seen.picture.classes
-        or node.living_sibling(resource)
-        or node.withheld
-        or any(taint.key == UNSCHEDULABLE for taint in node.taints)
-        or node.allocatable.get(resource, 0) > 0
-    ):
-        return False
-    says_zero = resource in node.capacity or resource in node.allocatable
-    return says_zero or (node.gpu_label and not node.living())
 
 
 def unmet(alternative: tuple[Requirement, ...], cluster: Values) -> list[Requirement]:

@@ -55,6 +55,10 @@ class Rules(msgspec.Struct, frozen=True):
         """Whether a node's label key tells of GPUs."""
         return _matches(self.node_labels, key)
 
+    def gpu_labels(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of some label keys that tell of GPUs. Nodes have the same keys again and again."""
+        return _matching(self.node_labels, keys)
+
     def is_startup_taint(self, key: str) -> bool:
         """Whether a taint key is one of those that a starting node carries."""
         return _matches(self.startup_taints, key)
@@ -71,6 +75,11 @@ class Rules(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=16)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns) or r"(?!)")
+
+
+@lru_cache(maxsize=1024)
+def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if _matches(patterns, name))
 
 
 @lru_cache(maxsize=65536)

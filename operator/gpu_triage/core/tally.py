@@ -42,6 +42,18 @@ class Tally(msgspec.Struct):
         """A tally that can be changed by itself."""
         return Tally(self.shape, dict(self.counts), dict(self.free))
 
+    def plus(self, other: "Tally") -> "Tally":
+        """This and what another, which may count below 0, changes in it."""
+        sum_ = self.copy()
+        for cell, n in other.counts.items():
+            if left := sum_.counts.get(cell, 0) + n:
+                sum_.counts[cell] = left
+            else:
+                del sum_.counts[cell]
+        for name, n in other.free.items():
+            sum_.free[name] = sum_.free.get(name, 0) + n
+        return sum_
+
     def having(self, needed: int, without: int = 0) -> dict[int, int]:
         """Those that have all bits of ``needed`` and none of ``without``."""
         return {

@@ -1,45 +1,86 @@
 """The metrics, worked out from the current state whenever they are scraped."""
 
-from collections import Counter
+import logging
 from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from gpu_triage.cluster.fleet import Fleet
+from gpu_triage.cluster.history import History
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import PENDING
-from gpu_triage.core.facts import NodeFacts
-from gpu_triage.core.picture import Picture
-from gpu_triage.core.vocabulary import VOCABULARY
+from gpu_triage.publish import metrics_history as history
+from gpu_triage.publish import metrics_own as own
+from gpu_triage.publish import metrics_supply as supply
+from gpu_triage.publish import metrics_waiting as waiting
 from gpu_triage.publish.counters import Counters
-from gpu_triage.publish.write import Kind, Result
 
-UNUSABLE = (
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/unschedulable",
-)
-"""Taints of nodes whose free GPUs nobody can get now."""
+log = logging.getLogger(__name__)
+
+MOST_ROWS = 1000
+"""With more waiting pods there is no row for each: a series a pod costs more than it tells."""
+
+
+class Words(Protocol):
+    """The words of the waiting pods, and what has happened to them: ``Verdicts``."""
+
+    @property
+    def standing(self) -> Mapping[str, Standing]:
+        """The words that stand, by the pods' uids."""
+
+    @property
+    def waiting_since(self) -> Mapping[str, float]:
+        """Since when each pod waits, by uid, in seconds since 1970; no pod behind a gate does."""
+
+    @property
+    def history(self) -> History:
+        """What has happened so far."""
 
 
 class StateCollector(Collector):
-    """Reads verdicts, picture and counters; holds nothing of its own."""
+    """Reads words, nodes and counters; holds nothing of its own."""
 
     def __init__(
         self,
-        standing: Callable[[], Mapping[str, Standing]],
-        picture: Picture,
+        words: Words,
+        fleet: Fleet,
+        classes: Mapping[str, str],
         counters: Counters,
-        synced: Callable[[], bool],
-        ages: Callable[[], Mapping[str, float]],
+        *,
         version: str,
+        synced: Callable[[], bool],
+        judged: Callable[[], bool],
+        ages: Callable[[], Mapping[str, float]],
+        leads: Callable[[], bool] = lambda: True,
+        pod_rows: bool = True,
     ) -> None:
-        self._standing = standing
-        self._picture = picture
+        """Reads nothing yet.
+
+        Args:
+            words: the words of the waiting pods, and what has happened to them.
+            fleet: the GPUs of all nodes.
+            classes: resources that Dynamic Resource Allocation serves, as in ``Picture.classes``.
+            counters: what loop and writer count.
+            version: of the operator.
+            synced: whether every watched kind has been read.
+            judged: whether words and nodes have been worked out once. Before, nothing is said of
+                them: a 0 that means "not known yet" would end alerts.
+            ages: seconds since anything was heard of a kind, by its plural.
+            leads: whether this replica writes; one that does not shows no counts of what is told.
+            pod_rows: whether every waiting pod has a row of its own, where they are not too many.
+        """
+        self._words = words
+        self._fleet = fleet
+        self._classes = classes
         self._counters = counters
-        self._synced = synced
-        self._ages = ages
         self._version = version
+        self._synced = synced
+        self._judged = judged
+        self._ages = ages
+        self._leads = leads
+        self._pod_rows = pod_rows
+        self._has_said = False
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: the registry would otherwise collect once to learn the names."""
@@ -47,111 +88,47 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Every metric as of now."""
-        standing = self._standing().values()
-        yield _pending_pods(standing)
-        yield _pending_gpus(standing, self._picture)
-        yield _gpus(self._picture)
-        yield _gauge("synced", "1 once every watched kind has been read.", float(self._synced()))
-        yield _watch_ages(self._ages())
-        yield _writes(self._counters)
-        yield _gauge("write_queue", "Pods with a write that waits.", float(self._counters.queued))
-        info = GaugeMetricFamily(
-            "gpu_triage_build_info", "The version that runs.", labels=["version"]
-        )
-        info.add_metric([self._version], 1)
-        yield info
+        leads = self._leads()
+        if self._judged():
+            yield from self._state()
+        if leads:
+            yield history.cause_changes(self._words.history)
+            yield history.pending_seconds(self._words.history)
+            yield own.writes(self._counters.writes)
+        yield own.synced(self._synced())
+        yield own.watch_age(self._ages())
+        yield own.recompute_seconds(self._counters.recomputed)
+        yield own.write_queue(self._counters.queued)
+        yield own.leader(leads)
+        yield own.build_info(self._version)
+
+    def _state(self) -> Iterable[Metric]:
+        standing = self._words.standing
+        words = standing.values()
+        yield waiting.pending_pods(words)
+        yield waiting.pending_gpus(words, self._fleet.resources)
+        yield waiting.namespace_pending_pods(words)
+        if self._pod_rows and self._are_few(standing):
+            yield waiting.pod_cause_info(words)
+        yield waiting.oldest_pending(standing, self._words.waiting_since)
+        yield supply.gpus(self._fleet)
+        yield supply.unhealthy_gpus(self._fleet.missing(self._classes))
+        yield supply.node_offer_lost(self._fleet.lost(self._classes))
+
+    def _are_few(self, standing: Mapping[str, Standing]) -> bool:
+        few = len(standing) <= MOST_ROWS
+        if not few and not self._has_said:
+            self._has_said = True
+            log.info(
+                "Left out gpu_triage_pod_cause_info while too many pods wait pods=%d most=%d",
+                len(standing),
+                MOST_ROWS,
+            )
+        return few
 
 
 def registry(collector: StateCollector) -> CollectorRegistry:
     """A registry that holds this collector and nothing else."""
-    own = CollectorRegistry()
-    own.register(collector)
-    return own
-
-
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"gpu_triage_{name}", text, value=value)
-
-
-def _pending_pods(standing: Iterable[Standing]) -> Metric:
-    family = GaugeMetricFamily(
-        "gpu_triage_pending_pods",
-        "Pods that ask for GPUs and are not placed, by cause.",
-        labels=["cause", "detail"],
-    )
-    counts = Counter((each.cause, each.detail) for each in standing)
-    for cause in PENDING:
-        for detail in VOCABULARY[cause].details:
-            family.add_metric([cause, detail], counts[cause, detail])
-    return family
-
-
-def _pending_gpus(standing: Iterable[Standing], picture: Picture) -> Metric:
-    family = GaugeMetricFamily(
-        "gpu_triage_pending_gpus",
-        "GPUs that pods ask for which are not placed, by cause.",
-        labels=["cause", "resource"],
-    )
-    asked: Counter[tuple[str, str]] = Counter()
-    for each in standing:
-        for resource, amount in each.pod.shape.request:
-            asked[each.cause, resource] += amount
-    for resource in sorted({resource for _, resource in asked} | _offered(picture)):
-        for cause in PENDING:
-            family.add_metric([cause, resource], asked[cause, resource])
-    return family
-
-
-def _gpus(picture: Picture) -> Metric:
-    family = GaugeMetricFamily(
-        "gpu_triage_gpus",
-        "GPUs; free counts those on nodes that are ready and not cordoned.",
-        labels=["resource", "state"],
-    )
-    for resource in sorted(_offered(picture)):
-        sums: Counter[str] = Counter()
-        for node in picture.nodes.values():
-            allocatable = node.allocatable.get(resource, 0)
-            used = picture.used_on(node.name).get(resource, 0)
-            sums["capacity"] += node.capacity.get(resource, 0)
-            sums["allocatable"] += allocatable
-            sums["used"] += used
-            sums["free"] += max(0, allocatable - used) if _usable(node) else 0
-        for state in ("capacity", "allocatable", "used", "free"):
-            family.add_metric([resource, state], sums[state])
-    return family
-
-
-def _watch_ages(ages: Mapping[str, float]) -> Metric:
-    family = GaugeMetricFamily(
-        "gpu_triage_watch_age_seconds",
-        "Seconds since the API server last said anything about a watched kind.",
-        labels=["kind"],
-    )
-    for kind, age in sorted(ages.items()):
-        family.add_metric([kind], age)
-    return family
-
-
-def _writes(counters: Counters) -> Metric:
-    family = CounterMetricFamily(
-        "gpu_triage_writes",
-        "Requests that change something, by what they are for and what became of them.",
-        labels=["kind", "result"],
-    )
-    for kind in Kind:
-        for result in Result:
-            family.add_metric([kind, result], counters.writes[kind, result])
-    return family
-
-
-def _offered(picture: Picture) -> set[str]:
-    return {
-        resource
-        for node in picture.nodes.values()
-        for resource in (*node.capacity, *node.allocatable)
-    }
-
-
-def _usable(node: NodeFacts) -> bool:
-    return not any(taint.key in UNUSABLE for taint in node.taints)
+    mine = CollectorRegistry()
+    mine.register(collector)
+    return mine

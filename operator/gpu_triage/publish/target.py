@@ -34,8 +34,13 @@ class Target(msgspec.Struct):
         return self.pod.published
 
     def next_write(self, now: float, domain: str, event_period: float) -> Write | None:
-        """The write that the pod needs now: the annotation first, its Event once that stands."""
-        if self.gone or now < self.not_before:
+        """The write that the pod needs now: the annotation first, its Event once that stands.
+
+        None while its word has no message yet: what stands on the pod stays until there is
+        something to say, and what was to be said before is not true any more.
+        """
+        unsaid = self.standing is not None and not self.standing.message
+        if self.gone or unsaid or now < self.not_before:
             return None
         write = annotations.change(self.pod, self.there(), self.standing, domain)
         if write is None and self.standing is not None:

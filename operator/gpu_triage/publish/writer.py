@@ -39,6 +39,7 @@ class Writer:
         *,
         domain: str,
         event_period: float,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         """Starts held back: nothing is written before ``hold(False)``.
 
@@ -48,12 +49,15 @@ class Writer:
             counters: where requests are counted.
             domain: prefix of the annotation keys.
             event_period: seconds between two writes of an Event's series.
+            may_write: asked before each write; while it is False none is made, and whoever makes
+                it True calls ``hold(False)``.
         """
         self._send = send
         self._now = now
         self._counters = counters
         self._domain = domain
         self._event_period = event_period
+        self._may_write = may_write
         self._held = True
         self._targets: dict[str, Target] = {}
         self._removals: dict[str, None] = {}
@@ -102,7 +106,7 @@ class Writer:
     async def step(self) -> float:
         """Makes one write where one is due; returns for how many seconds none is."""
         now = self._now()
-        if self._held:
+        if self._held or not self._may_write():
             return math.inf
         if now < self._paused_until:
             return self._paused_until - now

@@ -1,0 +1,95 @@
+"""From the lab to the person on call: a real Prometheus, a real Alertmanager, the shipped files."""
+
+import json
+import math
+import re
+
+import pytest
+
+from tests import builders
+from tests.e2e import laboratory
+from tests.e2e.operator_process import (
+    ACCOUNT,
+    NAMESPACE,
+    OperatorProcess,
+    give_rights,
+    take_rights,
+    wait_for_word,
+)
+from tests.monitoring.rules import ALERTS, FILES, alerts, with_values
+from tests.monitoring.servers import monitoring
+
+DASHBOARD = json.loads((FILES / "dashboard.json").read_text())
+CHOSEN = {"$cluster": ".*", "$namespace": ".*", "$__rate_interval": "1m"}
+"""What Grafana puts in for its variables when all is chosen."""
+
+
+@pytest.fixture(scope="module")
+def watched(cluster, tmp_path_factory):
+    """The lab, the operator, and what watches it: (Prometheus, Receiver)."""
+    give_rights(cluster)
+    laboratory.lay_lab(cluster)
+    folder = tmp_path_factory.mktemp("monitoring")
+    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
+    kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
+    rules = with_values(folder, {"GPUTriageAllocatableZero": {"for": "1s"}})
+    with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as operator:
+        operator.wait_ready()
+        with monitoring(folder, operator.address, [rules]) as both:
+            yield both
+    laboratory.clear_lab(cluster)
+    take_rights(cluster)
+
+
+def test_the_labs_dead_plugin_reaches_the_person_on_call(watched):
+    prometheus, receiver = watched
+    laboratory.wait_for("an alert arrives", lambda: receiver.alerts, timeout=60)
+    told, rule = receiver.alerts[0], alerts(ALERTS)["GPUTriageAllocatableZero"]
+    assert told["status"] == "firing"
+    assert told["labels"] == {
+        "alertname": "GPUTriageAllocatableZero",
+        "cause": "allocatable-zero",
+        **rule["labels"],
+    }
+    assert told["annotations"] == {
+        **rule["annotations"],
+        "description": "1 pod waits for GPUs, and every node that suits has an allocatable of 0:"
+        " the device plugin is gone or calls all devices unhealthy.",
+    }
+    # The others wait for their time: nobody is called for what may pass.
+    assert {each["labels"]["alertname"] for each in receiver.alerts} == {
+        told["labels"]["alertname"]
+    }
+    pending = {
+        labels["alertname"] for labels, _ in prometheus.query('ALERTS{alertstate="pending"}')
+    }
+    assert pending == {"GPUTriageNodeLostGPUs"}
+
+
+def test_every_panel_of_the_dashboard_has_something_to_show(cluster, watched, namespace, add_node):
+    prometheus, _ = watched
+    # Somebody waits and is placed, so that there is a wait to show.
+    node = add_node(0, capacity=1)
+    raw = builders.pod("train", 1, selector={"kubernetes.io/hostname": node})
+    laboratory.apply(cluster, {**raw, "metadata": {"name": "train", "namespace": namespace}})
+    wait_for_word(cluster, namespace, "train", "allocatable-zero")
+    laboratory.patch_status(cluster, node, allocatable={builders.GPU: "1"})
+    laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "train"))
+    for panel in DASHBOARD["panels"]:
+        for target in panel["targets"]:
+            expression = target["expr"]
+            for variable, value in CHOSEN.items():
+                expression = expression.replace(variable, value)
+            laboratory.wait_for(
+                f"{panel['title']} {expression} has data",
+                lambda expression=expression: has_data(prometheus, expression),
+                timeout=60,
+            )
+            names = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            for labels, _ in prometheus.query(expression):
+                assert names <= labels.keys(), panel["title"]
+
+
+def has_data(prometheus, expression):
+    """Whether an expression says at least one number."""
+    return any(not math.isnan(number) for _, number in prometheus.query(expression))
