@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench soak hour docs lock clean
+.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench soak hour docs rbac lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,9 @@ hour: $(READY) ## what people see in an hour at a busy cluster, in seconds (SEED
 
 docs: $(READY) ## write the generated pages anew
 	$(BIN)/python docs/generate.py
+
+rbac: $(READY) ## write deploy/rbac anew from the chart
+	$(BIN)/python deploy/rbac.py
 
 lock: $(READY) ## write the requirement locks anew, with hashes and without the addresses they came from
 	cd $(CURDIR) && for which in operator cli; do \

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests import builders
 
-KINDS = {"pods": "Pod", "nodes": "Node"}
+KINDS = {"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}
 
 
 class ScriptedApi:
@@ -70,14 +70,14 @@ class ScriptedApi:
                 return web.json_response({"groups": []})
             case ["api", "v1"]:
                 # kopf watches nothing before it has found namespaces in discovery.
-                known = [_described(kind) for kind in (*KINDS, "namespaces")]
+                known = [_described(kind) for kind in KINDS]
                 return web.json_response({"resources": known})
             case ["api", "v1", kind]:
                 if self.scripts[kind]:
                     return await self.scripts[kind].pop(0)(request)
                 if "watch" in request.query:
                     return await self.watch(request, kind)
-                return page(kind, self.objects[kind])
+                return page(kind, self.objects.get(kind, []))
         return web.json_response({"kind": "Status", "code": 404}, status=404)
 
     async def watch(self, request, kind):
@@ -146,7 +146,7 @@ def paged(kind, items, more):
 def _described(kind):
     return {
         "name": kind,
-        "kind": KINDS.get(kind, "Namespace"),
+        "kind": KINDS[kind],
         "singularName": kind[:-1],
         "namespaced": kind == "pods",
         "verbs": ["list", "watch", "patch"],

@@ -112,7 +112,10 @@ def test_inside_the_cluster_an_api_server_that_is_not_there_is_waited_for(caplog
 
         await until(said)
         assert (await get("healthz"))[0] == 200
-        assert (await get("readyz")) == (503, "pods: not read yet\nnodes: not read yet\n")
+        assert (await get("readyz")) == (
+            503,
+            "pods: not read yet\nnodes: not read yet\nnamespaces: not read yet\n",
+        )
         end()
 
     assert run("http://127.0.0.1:1", beside=beside) == 0
