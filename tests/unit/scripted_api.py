@@ -5,9 +5,12 @@ It serves discovery, lists of the objects that a test puts in, and watches that 
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
+
+from tests import builders
 
 KINDS = {"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}
 
@@ -88,6 +91,30 @@ class ScriptedApi:
         if request.transport is not None:
             request.transport.abort()
         return answer
+
+
+@contextmanager
+def api():
+    """A scripted API server in a thread of its own, as kopf waits for tasks beside it."""
+    scripted = ScriptedApi()
+    scripted.objects = {"pods": [builders.pod()], "nodes": [builders.node()]}
+    ready, done = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve():
+        async with scripted.serving():
+            ready.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    assert ready.wait(5)
+    try:
+        yield scripted
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join()
+        loop.close()
 
 
 def page(kind, items, more=""):

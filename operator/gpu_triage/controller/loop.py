@@ -79,8 +79,8 @@ class Loop:
             now: seconds since 1970.
             clock: seconds that never go back.
         """
-        self.beat = time.monotonic()
-        """When it was last seen alive, by the monotonic clock."""
+        self.beat = clock()
+        """When it was last seen alive, by the clock that never goes back."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
@@ -91,7 +91,7 @@ class Loop:
         """When messages were worked out and from which state of the picture, the oldest first."""
         self._seen = 0
         """How many states of the picture there have been."""
-        self._reviewed = time.monotonic()
+        self._reviewed = clock()
         self._allowance = 0.0
         """Seconds that may be spent on messages nobody has asked for."""
         self._feeds = feeds
@@ -151,7 +151,7 @@ class Loop:
         took = 0.0
         while True:
             await self._wait()
-            self.beat = time.monotonic()
+            self.beat = self._clock()
             working = self._work is not None
             if not working and self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
@@ -168,9 +168,9 @@ class Loop:
                 await asyncio.sleep(self._pause(took))
                 self._seen += self._changed.is_set()
                 self._changed.clear()
-                begun = time.monotonic()
+                begun = self._clock()
                 self.recompute()
-                took = time.monotonic() - begun + (took if working else 0.0)
+                took = self._clock() - begun + (took if working else 0.0)
                 if self._work is None:
                     self._counters.recomputed.add(took)
 
@@ -187,11 +187,11 @@ class Loop:
 
     def recompute(self) -> None:
         """Brings the words up to date; once all are, says for a turn what is to be said of them."""
-        ends = time.monotonic() + TURN_SECONDS
+        ends = self._clock() + TURN_SECONDS
         if self._work is None:
             self._work = self._judge(self._now(), self._clock())
         for _ in self._work:
-            if time.monotonic() >= ends:
+            if self._clock() >= ends:
                 self._free.clear()
                 return
         self._work = None
@@ -252,13 +252,13 @@ class Loop:
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
                 self._say(pod, now)
-                if time.monotonic() >= ends:
+                if self._clock() >= ends:
                     break
 
     def _say(self, pod: PodFacts, now: float) -> None:
         self._verdicts.say(pod.uid, explain(self._engine.verdict(pod.uid), now))
         self._said.pop(pod.uid, None)
-        self._said[pod.uid] = (time.monotonic(), self._seen)
+        self._said[pod.uid] = (self._clock(), self._seen)
         self._publish(pod)
 
     def _review(self, now: float) -> None:
@@ -267,11 +267,11 @@ class Loop:
         What in them is worth a write is for the writer to say. Right after ``recompute`` only:
         the words rest on the picture as it was then.
         """
-        moment = time.monotonic()
+        moment = self._clock()
         self._allowance = min(TURN_SECONDS, self._allowance + (moment - self._reviewed) * REVIEWS)
         self._reviewed = moment
         ends = moment + self._allowance
-        while self._said and not self._unsaid and time.monotonic() < ends:
+        while self._said and not self._unsaid and self._clock() < ends:
             uid, (said, seen) = next(iter(self._said.items()))
             if moment - said < REVIEW_SECONDS or seen == self._seen:
                 break
@@ -284,7 +284,7 @@ class Loop:
                 self._say(pod, now)
             else:  # it settles
                 self._said[uid] = (moment, seen)
-        self._allowance -= time.monotonic() - moment
+        self._allowance -= self._clock() - moment
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):

@@ -51,7 +51,9 @@ REMOVAL_SECONDS = 4.0
 
 def main() -> None:
     """Runs until told to stop."""
-    sys.exit(run(os.environ, sys.argv[1:]))
+    code = run(os.environ, sys.argv[1:])
+    logs.let_go()
+    sys.exit(code)
 
 
 def run(environ: Mapping[str, str], arguments: Sequence[str] = ()) -> int:
@@ -129,11 +131,27 @@ def _set_up_process(settings: Settings) -> None:
 class Operator:
     """All parts of the operator, and their life."""
 
-    def __init__(self, settings: Settings, access: Access) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        access: Access,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Does nothing yet.
+
+        Args:
+            settings: all that can be set.
+            access: the way to the API server.
+            now: seconds since 1970.
+            clock: seconds that never go back.
+        """
         rules = settings.rules
         counters = Counters()
         self._settings = settings
         self._access = access
+        self._clock = clock
         self._feeds: dict[str, Feed] = {}
         self._transport = _transport(access)
         inventory = Inventory(rules)
@@ -144,13 +162,13 @@ class Operator:
         send = self._transport.send
         self._writer = Writer(
             partial(election.send, send) if election is not None else send,
-            time.time,
+            now,
             counters,
             settings.terms,
-            clock=time.monotonic,
+            clock=clock,
             may_write=lambda: self._loop.leading,
         )
-        self._intake = Intake(inventory, rules, self._feeds, changed.set, free)
+        self._intake = Intake(inventory, rules, self._feeds, changed.set, free, clock)
         self._loop = Loop(
             inventory,
             self._feeds,
@@ -160,6 +178,8 @@ class Operator:
             changed=changed,
             free=free,
             publish_gated=settings.publish_gated,
+            now=now,
+            clock=clock,
             term=(lambda: election.term) if election is not None else lambda: 0,
         )
         collector = StateCollector(
@@ -179,6 +199,7 @@ class Operator:
             beat=lambda: self._loop.beat,
             dead=lambda: [name for name, task in self._own.items() if task.done()],
             problems=self._problems,
+            clock=clock,
         )
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
@@ -310,7 +331,7 @@ class Operator:
             sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
             rights=rights,
-            clock=time.monotonic,
+            clock=self._clock,
         )
 
 
