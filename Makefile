@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench docs lock clean
+.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench soak hour docs rbac lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,8 +54,17 @@ bench: $(READY) ## what it costs at 5,000 nodes and 150,000 pods, on a stand-in 
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.text
 
+soak: controlplane ## half an hour of churn and faults on a real control plane (MINUTES=30 SEED=1)
+	$(BIN)/python -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+
+hour: $(READY) ## what people see in an hour at a busy cluster, in seconds (SEED=1 POD=train-007)
+	$(BIN)/python -m tests.hour $(if $(SEED),--seed $(SEED)) $(if $(POD),--pod $(POD))
+
 docs: $(READY) ## write the generated pages anew
 	$(BIN)/python docs/generate.py
+
+rbac: $(READY) ## write deploy/rbac anew from the chart
+	$(BIN)/python deploy/rbac.py
 
 lock: $(READY) ## write the requirement locks anew, with hashes and without the addresses they came from
 	cd $(CURDIR) && for which in operator cli; do \

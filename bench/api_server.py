@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from bench.fleet import Fleet
+from bench.fleet import HANGING, Fleet
 
 BOOKMARK_SECONDS = 20.0
 TICK_SECONDS = 0.02
@@ -31,7 +31,7 @@ class StandIn:
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.writes = {"PATCH": 0, "POST": 0}
-        self._watches: dict[str, set[web.StreamResponse]] = {"pods": set(), "nodes": set()}
+        self._watches: dict[str, set[web.StreamResponse]] = {kind: set() for kind in KINDS}
         self._kept: deque[tuple[int, str, bytes]] = deque(maxlen=KEPT_EVENTS)
         self._random = random.Random(7)
         self._stream: asyncio.Task[None] | None = None
@@ -42,7 +42,7 @@ class StandIn:
                 web.get("/api", _fixed({"versions": ["v1"]})),
                 web.get("/apis", _fixed({"groups": []})),
                 web.get("/api/v1", _fixed({"resources": list(map(_described, KINDS))})),
-                web.get("/api/v1/{kind:pods|nodes}", self.listed),
+                web.get("/api/v1/{kind:pods|nodes|namespaces}", self.listed),
                 web.get(one, self.pod),
                 web.get("/api/v1/namespaces/{namespace}/{kind}", _fixed(EMPTY)),
                 web.patch(f"{one}/status", self.patched),
@@ -209,5 +209,8 @@ if __name__ == "__main__":
     parser.add_argument("pods", type=int)
     parser.add_argument("nodes", type=int)
     parser.add_argument("--no-waiting", action="store_true", help="no pod waits")
+    parser.add_argument("--hanging", type=int, default=HANGING, help="pods on the node that flips")
     given = parser.parse_args()
-    asyncio.run(serve(Fleet(given.pods, given.nodes, waiting=not given.no_waiting)))
+    asyncio.run(
+        serve(Fleet(given.pods, given.nodes, waiting=not given.no_waiting, hanging=given.hanging))
+    )

@@ -16,19 +16,22 @@ HANGING = 100
 class Fleet:
     """Nodes and pods by number; each has a version and, perhaps, annotations of the operator's."""
 
-    def __init__(self, pods: int, nodes: int, *, waiting: bool = True) -> None:
+    def __init__(
+        self, pods: int, nodes: int, *, waiting: bool = True, hanging: int = HANGING
+    ) -> None:
         """Make them.
 
         Args:
             pods: how many; of them 8 % want GPUs and 2 % wait for them.
             nodes: how many; a quarter has 8 GPUs.
             waiting: whether any waits; if not, those hold a GPU too.
+            hanging: how many of those that wait hang on the one node that is flipped.
         """
         self.version = 1
         self.nodes, self.pods = nodes, pods
         self.gpus = int(pods * GPU_SHARE)
         self.waiting = int(pods * WAITING_SHARE) if waiting else 0
-        self.hanging = min(HANGING, self.waiting)
+        self.hanging = min(hanging, self.waiting)
         self.cordoned = False
         self.marks: dict[int, bytes] = {}
         self._versions = {"pods": [1] * pods, "nodes": [1] * nodes}
@@ -50,7 +53,7 @@ class Fleet:
 
     def count(self, kind: str) -> int:
         """How many there are of a kind."""
-        return self.pods if kind == "pods" else self.nodes
+        return {"pods": self.pods, "nodes": self.nodes, "namespaces": 0}[kind]
 
     def touch(self, kind: str, number: int) -> None:
         """Gives an object a new version."""

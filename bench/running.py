@@ -16,6 +16,8 @@ from pathlib import Path
 
 import yaml
 
+from bench.fleet import HANGING
+
 ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -132,10 +134,14 @@ class Operator(Running):
 
 
 @contextmanager
-def stand_in(pods: int, nodes: int, *, waiting: bool = True):
+def stand_in(pods: int, nodes: int, *, waiting: bool = True, hanging: int = HANGING):
     """Yield the process of the stand-in API server and its address."""
     server = Running(
-        "bench.api_server", str(pods), str(nodes), *([] if waiting else ["--no-waiting"])
+        "bench.api_server",
+        str(pods),
+        str(nodes),
+        f"--hanging={hanging}",
+        *([] if waiting else ["--no-waiting"]),
     )
     try:
         if server.until(lambda: server.output().startswith("http"), 60) is None:

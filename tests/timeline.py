@@ -18,6 +18,7 @@ from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
 from gpu_triage.core.facts import pod_facts
+from gpu_triage.core.message import Message
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import values
 from tests import builders
@@ -97,7 +98,7 @@ class Timeline:
         pod = self.pod()
         again = self.verdicts.judge(pod, self.raw, now, UPTIME + at)
         if self.verdicts.wants_message(pod.uid, self.raw):
-            self.verdicts.say(pod.uid, "as it is")
+            self.verdicts.say(pod.uid, Message("as it is"))
         self.note(at)
         assert again > UPTIME + at
         return again - UPTIME
@@ -114,7 +115,8 @@ class Timeline:
 
     def note(self, at):
         standing = self.verdicts.of("uid-default-train")
-        known = msgspec.structs.replace(standing, pod=None, message="") if standing else None
+        unsaid = {"message": "", "taken": "", "step": None}
+        known = msgspec.structs.replace(standing, pod=None, **unsaid) if standing else None
         if known == self.there or (known is None and self.raw is not None):
             return
         self.published = values(standing)

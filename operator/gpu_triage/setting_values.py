@@ -59,6 +59,17 @@ def seconds(lowest: float, highest: float) -> Callable[[str], float]:
     return read
 
 
+def number(lowest: int, highest: int) -> Callable[[str], int]:
+    """A whole number within limits."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or not lowest <= int(text) <= highest:
+            raise ValueError(f"give a whole number from {lowest} to {highest}")
+        return int(text)
+
+    return read
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """One of a few words."""
 
@@ -94,6 +105,11 @@ def lease(text: str) -> str:
     ):
         raise ValueError("give NAMESPACE/NAME of a Lease, such as gpu-triage/gpu-triage")
     return text
+
+
+def domains(text: str) -> tuple[str, ...]:
+    """DNS names that are not reserved."""
+    return tuple(domain(each) for each in listed(text))
 
 
 def address(text: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from gpu_triage import setting_values as values
 from gpu_triage.core.rules import Rules
+from gpu_triage.publish.terms import Terms
 
 PREFIX = "GPU_TRIAGE_"
 
@@ -36,6 +37,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """DeviceClasses: ``auto`` reads them where it may, ``on`` insists, ``off`` never asks."""
     annotation_domain: str = _DEFAULTS.domain
     """Prefix of the annotation keys, a DNS name. The admission policy must name the same."""
+    old_annotation_domains: tuple[str, ...] = ()
+    """Former prefixes of the annotation keys: what stands under them is removed. The admission
+    policy must name them too."""
     lean: bool = True
     """Whether pods that mention no GPU are dropped unparsed. Off, every pod goes through kopf: the
     operator needs several times the time and memory, and says the same."""
@@ -44,6 +48,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     seconds. It sends a sign of life about every minute."""
     publish_gated: bool = False
     """Whether pods that a scheduling gate holds are annotated: queues keep thousands of them."""
+    publish_holders: str = "own"
+    """Which pods a message names as holding the GPUs: ``own``, those of the waiting pod's
+    namespace; ``all``; ``none``. The others are counted."""
     settle_seconds: float = 2
     """How long a pod waits before its first word is published, and how long another word or detail
     must last before it is, in seconds."""
@@ -69,6 +76,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     event_series_seconds: float = 1800
     """How often an Event is renewed while its word stays, in seconds; the API server forgets Events
     an hour after their last change."""
+    event_gap_seconds: float = 300
+    """How long after a new Event a pod gets no other one, in seconds; a Warning after a Normal one
+    comes at once."""
+    event_pods: int = 20
+    """How many pods of one owner (a Job, a Deployment) get Events for one word: the oldest."""
+    refreshes_per_second: int = 5
+    """How many messages a second may be written in which numbers alone have changed."""
+    writes_per_second: int = 50
+    """How many requests a second may change something, all kinds together."""
+    write_burst: int = 100
+    """How many of them may come at once after a time without any."""
     lease: str = ""
     """NAMESPACE/NAME of the Lease by which replicas agree which one of them writes. Empty where
     there is only one: it writes without asking."""
@@ -100,8 +118,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             kube_schedulers=self.kube_schedulers,
             autoscaling=self.autoscaling,
             domain=self.annotation_domain,
+            old_domains=self.old_annotation_domains,
+            name_holders=self.publish_holders,
             scaling_up_seconds=self.scaling_up_seconds,
             node_starting_seconds=self.node_starting_seconds,
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """The settings that say how much is written."""
+        return Terms(
+            domain=self.annotation_domain,
+            old_domains=self.old_annotation_domains,
+            rate=self.writes_per_second,
+            burst=self.write_burst,
+            refreshes=self.refreshes_per_second,
+            refresh=self.message_refresh_seconds,
+            event_period=self.event_series_seconds,
+            event_gap=self.event_gap_seconds,
+            event_pods=self.event_pods,
         )
 
     def banner(self) -> str:
@@ -176,9 +211,11 @@ _READ: dict[str, Callable[[str], Any]] = {
     "node_starting_seconds": values.seconds(0, 86400),
     "dra": values.one_of("auto", "on", "off"),
     "annotation_domain": values.domain,
+    "old_annotation_domains": values.domains,
     "lean": values.switch,
     "stale_seconds": values.seconds(3, 3600),
     "publish_gated": values.switch,
+    "publish_holders": values.one_of("own", "all", "none"),
     "settle_seconds": values.seconds(0, 3600),
     "fit_seconds": values.seconds(0, 3600),
     "autoscaling": values.switch,
@@ -189,6 +226,11 @@ _READ: dict[str, Callable[[str], Any]] = {
     "quiet_seconds": values.seconds(1, 86400),
     "message_refresh_seconds": values.seconds(1, 86400),
     "event_series_seconds": values.seconds(60, 3000),
+    "event_gap_seconds": values.seconds(0, 86400),
+    "event_pods": values.number(0, 10000),
+    "refreshes_per_second": values.number(1, 500),
+    "writes_per_second": values.number(1, 500),
+    "write_burst": values.number(1, 1000),
     "lease": values.lease,
     "lease_seconds": values.seconds(5, 300),
     "pod_cause_info": values.switch,

@@ -67,6 +67,7 @@ def _kubernetes(name: str, hint: str) -> Binary:
 
 _ETCD = "go.etcd.io/etcd/server/v3"
 _KWOK = "sigs.k8s.io/kwok"
+_HELM = "helm.sh/helm/v4"
 
 # In the order in which they are built. The API server compiles most of what the others share.
 BINARIES = {
@@ -78,6 +79,7 @@ BINARIES = {
         _kubernetes("kube-controller-manager", "about 1 min"),
         _kubernetes("kubectl", "about 20 s"),
         Binary("kwok", _HERE / "kwok", _KWOK, f"{_KWOK}/cmd/kwok", "about 1 min"),
+        Binary("helm", _HERE / "kwok", _HELM, f"{_HELM}/cmd/helm", "about 1 min"),
     )
 }
 

@@ -100,6 +100,25 @@ class FaultProxy:
             self._stalled.difference_update(kinds)
 
     @contextmanager
+    def losing(self, kind):
+        """Take requests for a kind and neither pass them on nor answer them, until all is over."""
+        over = asyncio.Event()
+
+        async def lose():
+            await over.wait()
+            return web.Response(status=502)
+
+        def fault(request):
+            return lose() if request.path.rpartition("/")[2] == kind else None
+
+        self._faults.append(fault)
+        try:
+            yield
+        finally:
+            self._faults.remove(fault)
+            self._loop.call_soon_threadsafe(over.set)
+
+    @contextmanager
     def twisting(self):
         """Tell every event of a watch twice, and those that come together in the wrong order."""
         self._twists = True
@@ -168,7 +187,7 @@ class FaultProxy:
                 await self._unless_stalled(kind)
                 kept = {k: v for k, v in upstream.headers.items() if k.lower() not in HOP_HEADERS}
                 return web.Response(status=upstream.status, body=body, headers=kept)
-        except aiohttp.ClientError:
+        except (aiohttp.ClientError, ConnectionError):
             if request.transport is not None:
                 request.transport.abort()
             return web.Response(status=502)

@@ -78,9 +78,12 @@ class OperatorProcess:
             with error:
                 return error.code, error.read().decode()
 
-    def wait_ready(self):
+    def wait_ready(self, timeout=30.0):
         laboratory.wait_for(
-            "the operator is ready", lambda: self.get("readyz")[0] == 200, seen=self.log.read_text
+            "the operator is ready",
+            lambda: self.get("readyz")[0] == 200,
+            timeout,
+            seen=self.log.read_text,
         )
 
     def metric(self, line):
@@ -98,6 +101,9 @@ def take_rights(cluster):
     """Remove what of deploy/rbac is no part of a namespace."""
     for kind in ("clusterrolebinding", "clusterrole"):
         cluster.kubectl("delete", kind, "gpu-triage", "--ignore-not-found")
+    for name in ("gpu-triage-pods", "gpu-triage-events"):
+        for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+            cluster.kubectl("delete", kind, name, "--ignore-not-found")
 
 
 def published(cluster, namespace, name):

@@ -35,18 +35,25 @@ def wait_until_right(cluster, operator, timeout=RIGHT_SECONDS):
         return said(operator) == samples and not wrong(marks)
 
     def difference():
-        samples, marks = truth(cluster)
-        metrics = said(operator)
-        return "\n".join(
-            [
-                *(f"only the operator says {each}" for each in sorted(metrics - samples)),
-                *(f"the operator does not say {each}" for each in sorted(samples - metrics)),
-                *wrong(marks),
-                operator.log.read_text(),
-            ]
-        )
+        lines = differences(said(operator), *truth(cluster))
+        return "\n".join([*lines, operator.log.read_text()])
 
     laboratory.wait_for("the operator's words are right", right, timeout, seen=difference)
+
+
+def differences(metrics, samples, marks):
+    """A line for each sample and pod of which the operator does not say what it should.
+
+    Args:
+        metrics: what it says (see ``said``).
+        samples: what it should say (see ``truth``).
+        marks: what should stand on the pods, and does.
+    """
+    return [
+        *(f"only the operator says {each}" for each in sorted(metrics - samples)),
+        *(f"the operator does not say {each}" for each in sorted(samples - metrics)),
+        *wrong(marks),
+    ]
 
 
 def truth(cluster):

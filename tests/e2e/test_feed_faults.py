@@ -116,9 +116,18 @@ def renew_token(cluster, path):
 
 
 @contextlib.contextmanager
+def refusing_to_resume(proxy):
+    """Answer the next watch of each kind with 410; other kinds have watches of their own."""
+    with contextlib.ExitStack() as faults:
+        for kind in KINDS:
+            faults.enter_context(proxy.answering(410, kind=kind, watch=True, times=1))
+        yield
+
+
+@contextlib.contextmanager
 def relist(proxy):
     """The watches end, and the next ones are told that they ask for what is no longer there."""
-    with proxy.answering(410, watch=True, times=len(KINDS)):
+    with refusing_to_resume(proxy):
         proxy.cut(*KINDS)  # after: a watch may be opened anew at once
         yield
 
@@ -150,7 +159,7 @@ def test_a_watch_that_begins_with_410(world, operator, proxy):
     with proxy.answering(503, watch=True):
         proxy.cut(*KINDS)
         world.turn()
-    with proxy.answering(410, watch=True, times=len(KINDS)):
+    with refusing_to_resume(proxy):
         world.right(operator)
 
 
@@ -183,7 +192,7 @@ def test_what_is_deleted_while_no_watch_runs_holds_nothing(
         laboratory.clear_namespace(cluster, other)
         cluster.kubectl("delete", "node", lost)
         world.add("late", 3)
-    with proxy.answering(410, watch=True, times=len(KINDS)):
+    with refusing_to_resume(proxy):
         wait_until_right(cluster, operator)
     assert "Objects were deleted unseen kind=pods" in operator.log.read_text()
     assert "Objects were deleted unseen kind=nodes" in operator.log.read_text()

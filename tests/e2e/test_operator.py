@@ -37,7 +37,9 @@ def operator(cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("operator")
     token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
     kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
-    with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as running:
+    with OperatorProcess(
+        kubeconfig, folder, node_starting_seconds=0, event_gap_seconds=0
+    ) as running:
         running.wait_ready()
         yield running
         assert running.stop() == 0, running.log.read_text()

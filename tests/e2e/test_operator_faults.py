@@ -1,10 +1,13 @@
 """What the operator does when it may not read, cannot reach the API server, or is told nonsense."""
 
+import json
+
 import pytest
 import yaml
 
 from tests import builders
 from tests.e2e import laboratory
+from tests.e2e.account import Account, wait_until_held
 from tests.e2e.operator_process import (
     ACCOUNT,
     RIGHTS,
@@ -75,6 +78,43 @@ def test_the_right_to_write_is_named_once(cluster, waiting_pod, kubeconfig_for, 
     assert "let the operator patch pods/status" in warnings[0]
     assert published(cluster, waiting_pod, "train") == {}
     cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{waiting_pod}-operator")
+
+
+def test_a_policy_that_denies_is_named_once_and_asked_seldom(cluster, waiting_pod, tmp_path):
+    """The policy knows one domain and the setting names another: a slip that is easily made."""
+    give_rights(cluster)
+    token = cluster.kubectl("create", "token", ACCOUNT, "-n", "gpu-triage").strip()
+    wait_until_held(Account(cluster, token), waiting_pod, "train")
+    crowd = [
+        builders.pod(f"crowd-{number}", namespace=waiting_pod, selector={"no": "such"})
+        for number in range(20)
+    ]
+    laboratory.apply(cluster, *crowd)
+    kubeconfig = laboratory.write_kubeconfig(cluster, token, tmp_path / "kubeconfig")
+    settings = {"annotation_domain": "triage.example.com", "settle_seconds": 0}
+    with OperatorProcess(kubeconfig, tmp_path, **settings) as operator:
+        sample = 'gpu_triage_writes_total{kind="annotation",result="refused"}'
+        laboratory.wait_for("writes are refused", lambda: operator.metric(sample) >= 5)
+        warnings = [line for line in operator.lines() if "WARNING" in line]
+        # It needs no restart: one write is tried now and again, and then all go.
+        for name in ("gpu-triage-pods", "gpu-triage-events"):
+            cluster.kubectl("delete", "validatingadmissionpolicybinding", name)
+
+        def annotated():
+            listing = cluster.kubectl("get", "pods", "-n", waiting_pod, "-o", "json")
+            pods = json.loads(listing)["items"]
+            return all(
+                "triage.example.com/cause" in pod["metadata"].get("annotations", {}) for pod in pods
+            )
+
+        laboratory.wait_for("all are annotated", annotated, 60, seen=operator.log.read_text)
+        tried = operator.metric(sample)
+        assert operator.stop() == 0
+    assert tried < 20  # fewer than there are pods
+    assert len(warnings) == 1
+    assert "ValidatingAdmissionPolicy 'gpu-triage-pods'" in warnings[0]
+    assert "fix='the policy that it names must let this account write" in warnings[0]
+    take_rights(cluster)
 
 
 def test_an_api_server_that_restarts_is_found_again(cluster, waiting_pod, tmp_path):

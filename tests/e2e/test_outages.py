@@ -1,5 +1,6 @@
 """Outages of nodes and work on them, as the operator's words and metrics show them."""
 
+import contextlib
 import json
 import re
 import uuid
@@ -15,6 +16,7 @@ from tests.e2e.operator_process import (
     give_rights,
     take_rights,
     wait_for_word,
+    wait_until_bare,
 )
 from tests.e2e.test_operator import events
 
@@ -73,23 +75,44 @@ def wait_owing(operator, name, **expected):
     )
 
 
+@contextlib.contextmanager
+def not_ready(cluster, *nodes):
+    """Nodes as they look when their kubelets are gone, by the taint that Kubernetes sets then.
+
+    Something plays these kubelets and never stops; whoever sets and removes the taint does.
+    """
+    if cluster.controller_manager is None:
+        pytest.skip("the controller manager of this cluster is not ours to pause")
+    cluster.controller_manager.pause()
+    try:
+        cluster.kubectl("taint", "nodes", *nodes, "node.kubernetes.io/not-ready:NoSchedule")
+        yield
+    finally:
+        cluster.controller_manager.resume()
+
+
 def test_nine_of_ten_nodes_not_ready_and_the_tenth_full(cluster, operator, namespace, pool):
-    amounts = {GPU: "8", "cpu": "32", "memory": "256Gi", "pods": "110"}
-    # Nobody plays their kubelet: they never become Ready.
-    down = [builders.node(f"{pool[1]}-down-{n}", labels=dict([pool])) for n in range(9)]
-    laboratory.apply(cluster, *down)
-    for each in down:
-        laboratory.patch_status(
-            cluster, each["metadata"]["name"], capacity=amounts, allocatable=amounts
+    full, *down = [f"{pool[1]}-{number}" for number in range(10)]
+    nodes = [
+        builders.node(name, labels=dict([pool]), annotations=laboratory.KWOK)
+        for name in (full, *down)
+    ]
+    laboratory.apply(cluster, *nodes)
+    for name in (full, *down):
+        laboratory.wait_for(
+            f"{name} is Ready", lambda name=name: laboratory.is_ready(cluster, name)
         )
-    laboratory.add_node(cluster, f"{pool[1]}-up", 8, labels=dict([pool]))
-    laboratory.apply(cluster, pod(namespace, "holds", 8, pool))
+    laboratory.apply(cluster, pod(namespace, "holds", 8, pool, nodeName=full))
     laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "holds"))
-    laboratory.apply(cluster, pod(namespace, "train", 1, pool))
-    said = wait_for_word(cluster, namespace, "train", "exhausted/nodes-lost")
-    assert "not ready" in said["message"]
-    told = laboratory.wait_for("it has an Event", lambda: events(cluster, namespace, "train"))
-    assert [(each["type"], each["reason"]) for each in told] == [("Warning", "GPUExhausted")]
+    with not_ready(cluster, *down):
+        laboratory.apply(cluster, pod(namespace, "train", 1, pool))
+        said = wait_for_word(cluster, namespace, "train", "exhausted/nodes-lost")
+        assert "not ready" in said["message"]
+        told = laboratory.wait_for("it has an Event", lambda: events(cluster, namespace, "train"))
+        assert [(each["type"], each["reason"]) for each in told] == [("Warning", "GPUExhausted")]
+        assert all(owing(operator, name) == {} for name in (full, *down))
+    laboratory.wait_for("it runs", lambda: laboratory.placed(cluster, namespace, "train"))
+    wait_until_bare(cluster, namespace, "train")
 
 
 def test_a_plugin_that_dies_and_work_on_the_node(cluster, operator, namespace, pool):

@@ -115,7 +115,7 @@ def pair(cluster, namespace, add_node, tmp_path):
             process = OperatorProcess(kubeconfig, tmp_path, lease=LEASE, node_starting_seconds=0)
             replicas.append(Replica(stack.enter_context(process), proxy))
         for each in replicas:
-            each.process.wait_ready()
+            each.process.wait_ready(timeout=120)
         yield Pair(cluster, namespace, node, replicas)
         for each in replicas:
             log = each.process.log.read_text()
@@ -131,6 +131,18 @@ def test_a_leader_that_is_killed_is_followed_and_nothing_comes_twice(pair):
     before = pair.wait("first")
     assert standby.process.get("readyz") == (200, "ok\n")
     assert standby.writes() == []
+    sample = 'gpu_triage_pending_pods{cause="exhausted",detail="never-fits"}'
+    laboratory.wait_for(
+        "both count the pod", lambda: all(each.process.metric(sample) >= 1 for each in pair.all)
+    )
+    assert [each.process.metric("gpu_triage_leader") for each in (leader, standby)] == [1, 0]
+    counts = (
+        "gpu_triage_cause_changes_total{",
+        "gpu_triage_writes_total{",
+        "gpu_triage_pending_seconds",
+    )
+    shown = [each.process.get("metrics")[1] for each in (leader, standby)]
+    assert [[name in text for name in counts] for text in shown] == [[True] * 3, [False] * 3]
 
     killed = time.monotonic()
     leader.process.process.kill()
@@ -138,7 +150,9 @@ def test_a_leader_that_is_killed_is_followed_and_nothing_comes_twice(pair):
     pair.add("next")
     pair.wait("next")
     print(f"taken over, and the next word published, {time.monotonic() - killed:.1f} s after")
-    assert standby.leads
+    assert standby.process.metric("gpu_triage_leader") == 1
+    changes = 'gpu_triage_cause_changes_total{cause="exhausted"}'
+    assert standby.process.metric(changes) <= 1, "the first has been counted by the other"
     # Its own Event comes last: by then the other pod has had its turn.
     assert published(pair.cluster, pair.namespace, "first") == before["first"]
     assert (pair.annotated("first"), pair.annotated("next")) == (1, 1)

@@ -82,9 +82,14 @@ def test_no_word_changes_while_a_gpu_is_freed_each_second(cluster, namespace, ad
         for name in waiting:
             left = [""] if name in placed else []
             assert history.words(name) == ["", "exhausted/busy", *left], name
+    # All at once: the namespace's end would take them one by one.
+    cluster.kubectl("delete", "--raw", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
 
 
-def test_a_pool_at_zero_makes_a_node(cluster, namespace, tmp_path, operator):
+def test_a_pool_at_zero_makes_a_node(cluster, namespace, add_node, tmp_path, operator):
+    if cluster.kwok is None:
+        pytest.skip("only our own KWOK, which makes every node Ready, may be held back")
+    add_node(1)  # of another pool
     name, pool = f"pool-{namespace}", {"example.com/pool": namespace}
     node = builders.node(name, None, labels=pool)
     node["status"]["conditions"][0].update(status="False", reason="KubeletNotReady")
@@ -92,11 +97,11 @@ def test_a_pool_at_zero_makes_a_node(cluster, namespace, tmp_path, operator):
     with History(cluster, namespace, tmp_path / "history") as history:
         laboratory.apply(cluster, made("train", namespace, pool))
         wait_for_word(cluster, namespace, "train", "label-mismatch/unknown-key")
+        cluster.kwok.pause()
         try:
             laboratory.apply(cluster, node)
             wait_for_word(cluster, namespace, "train", "taint/node-starting")
-            # Now something behaves as its kubelet.
-            cluster.kubectl("annotate", "node", name, "kwok.x-k8s.io/node=fake")
+            cluster.kwok.resume()
             laboratory.wait_for("it is Ready", lambda: laboratory.is_ready(cluster, name))
             said = wait_for_word(cluster, namespace, "train", "no-gpu-node/node-starting")
             assert f"{name} is starting." in said["message"]
@@ -108,6 +113,7 @@ def test_a_pool_at_zero_makes_a_node(cluster, namespace, tmp_path, operator):
             wait_until_bare(cluster, namespace, "train")
             laboratory.wait_for("it is seen", lambda: history.words("train")[-1] == "")
         finally:
+            cluster.kwok.resume()
             cluster.kubectl("delete", "node", name, "--ignore-not-found")
         assert history.words("train") == [
             "",
@@ -122,8 +128,11 @@ def test_a_pool_at_zero_makes_a_node(cluster, namespace, tmp_path, operator):
     assert warnings == ["GPULabelMismatch"], operator.log.read_text()
 
 
-def test_what_an_autoscaler_says_is_read_where_it_may_be(cluster, namespace, tmp_path, operator):
+def test_what_an_autoscaler_says_is_read_where_it_may_be(
+    cluster, namespace, add_node, tmp_path, operator
+):
     """With the setting alone nothing is read and nothing breaks; with the right it counts."""
+    add_node(1)
     assert operator.stop() == 0
     token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
     kubeconfig = laboratory.write_kubeconfig(cluster, token, tmp_path / "kubeconfig")
@@ -139,20 +148,12 @@ def test_what_an_autoscaler_says_is_read_where_it_may_be(cluster, namespace, tmp
             wait_for_word(cluster, namespace, "train", "label-mismatch/unknown-key", timeout=40)
             assert reading.get("readyz")[0] == 200
             give_right_to_events(cluster)
-            say(
-                cluster,
-                namespace,
-                "train",
-                "TriggeredScaleUp",
-                "pod triggered scale-up: [{a 0->1}]",
-            )
+            say(cluster, namespace, "TriggeredScaleUp", "pod triggered scale-up: [{a 0->1}]")
             said = wait_for_word(
                 cluster, namespace, "train", "label-mismatch/scaling-up", timeout=60
             )
             assert "pod triggered scale-up: [{a 0->1}]." in said["message"]
-            say(
-                cluster, namespace, "train", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 x"
-            )
+            say(cluster, namespace, "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 x")
             wait_for_word(cluster, namespace, "train", "label-mismatch/unknown-key")
             assert published(cluster, namespace, "train")["since"] == said["since"]
             assert reading.stop() == 0

@@ -5,11 +5,14 @@ It serves discovery, lists of the objects that a test puts in, and watches that 
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
-KINDS = {"pods": "Pod", "nodes": "Node"}
+from tests import builders
+
+KINDS = {"pods": "Pod", "nodes": "Node", "namespaces": "Namespace"}
 
 
 class ScriptedApi:
@@ -67,14 +70,14 @@ class ScriptedApi:
                 return web.json_response({"groups": []})
             case ["api", "v1"]:
                 # kopf watches nothing before it has found namespaces in discovery.
-                known = [_described(kind) for kind in (*KINDS, "namespaces")]
+                known = [_described(kind) for kind in KINDS]
                 return web.json_response({"resources": known})
             case ["api", "v1", kind]:
                 if self.scripts[kind]:
                     return await self.scripts[kind].pop(0)(request)
                 if "watch" in request.query:
                     return await self.watch(request, kind)
-                return page(kind, self.objects[kind])
+                return page(kind, self.objects.get(kind, []))
         return web.json_response({"kind": "Status", "code": 404}, status=404)
 
     async def watch(self, request, kind):
@@ -88,6 +91,30 @@ class ScriptedApi:
         if request.transport is not None:
             request.transport.abort()
         return answer
+
+
+@contextmanager
+def api():
+    """A scripted API server in a thread of its own, as kopf waits for tasks beside it."""
+    scripted = ScriptedApi()
+    scripted.objects = {"pods": [builders.pod()], "nodes": [builders.node()]}
+    ready, done = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve():
+        async with scripted.serving():
+            ready.set()
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    assert ready.wait(5)
+    try:
+        yield scripted
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join()
+        loop.close()
 
 
 def page(kind, items, more=""):
@@ -119,7 +146,7 @@ def paged(kind, items, more):
 def _described(kind):
     return {
         "name": kind,
-        "kind": KINDS.get(kind, "Namespace"),
+        "kind": KINDS[kind],
         "singularName": kind[:-1],
         "namespaced": kind == "pods",
         "verbs": ["list", "watch", "patch"],

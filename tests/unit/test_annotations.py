@@ -1,13 +1,12 @@
-"""The annotations' write: what is sent, and when nothing is."""
+"""The annotations' writes: what is sent."""
 
 import json
 
 import msgspec
-import pytest
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.causes import Cause, Detail
-from gpu_triage.publish.annotations import change, values
+from gpu_triage.publish.annotations import publish, removal, take_over, values
 from tests import builders
 from tests.answers import ask
 
@@ -19,6 +18,11 @@ VALUES = {
     "message": "Needs 2; 1 is free.",
     "since": "2026-01-01T00:00:00Z",
 }
+WHERE = {"name": "train", "namespace": "team-a", "uid": "uid-team-a-train"}
+
+
+def metadata(write):
+    return json.loads(write.body)["metadata"]
 
 
 def test_a_word_is_four_annotations():
@@ -27,7 +31,7 @@ def test_a_word_is_four_annotations():
 
 
 def test_it_is_applied_to_the_status_of_the_one_pod_with_that_uid():
-    write = change(POD, {}, STANDING, "gpu-triage.io")
+    write = publish(STANDING, "gpu-triage.io")
     assert (write.kind, write.method, write.content_type) == (
         "annotation",
         "PATCH",
@@ -40,50 +44,37 @@ def test_it_is_applied_to_the_status_of_the_one_pod_with_that_uid():
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": "train",
-            "namespace": "team-a",
-            "uid": "uid-team-a-train",
+            **WHERE,
             "annotations": {f"gpu-triage.io/{key}": value for key, value in VALUES.items()},
         },
     }
 
 
 def test_a_removal_applies_none():
-    write = change(POD, VALUES, None, "gpu-triage.io")
+    write = removal("team-a", "train", "uid-team-a-train")
     assert write.kind == "removal"
-    assert json.loads(write.body)["metadata"] == {
-        "name": "train",
-        "namespace": "team-a",
-        "uid": "uid-team-a-train",
-    }
+    assert write.path == publish(STANDING, "gpu-triage.io").path
+    assert metadata(write) == WHERE
+
+
+def test_keys_are_taken_over_by_another_value():
+    keys = ["old.io/cause", "old.io/since"]
+    empty = {"old.io/cause": "", "old.io/since": ""}
+    write = take_over("team-a", "train", "uid-team-a-train", keys)
+    assert (write.kind, metadata(write)) == ("removal", {**WHERE, "annotations": empty})
+    beside = metadata(publish(STANDING, "gpu-triage.io", keys))["annotations"]
+    assert beside == {**metadata(publish(STANDING, "gpu-triage.io"))["annotations"], **empty}
 
 
 def test_the_domain_is_a_setting():
-    write = change(POD, {}, STANDING, "triage.example.com")
-    assert "triage.example.com/cause" in json.loads(write.body)["metadata"]["annotations"]
-
-
-@pytest.mark.parametrize(("there", "standing"), [(VALUES, STANDING), ({}, None)])
-def test_what_is_right_already_is_not_written(there, standing):
-    assert change(POD, there, standing, "gpu-triage.io") is None
-
-
-@pytest.mark.parametrize(
-    "there",
-    [
-        {**VALUES, "detail": "reserved"},
-        {**VALUES, "message": "other"},
-        {key: value for key, value in VALUES.items() if key != "since"},
-    ],
-    ids=["changed by somebody", "other message", "one was removed by somebody"],
-)
-def test_whatever_differs_is_written_whole(there):
-    write = change(POD, there, STANDING, "gpu-triage.io")
-    assert len(json.loads(write.body)["metadata"]["annotations"]) == 4
+    assert (
+        "triage.example.com/cause"
+        in metadata(publish(STANDING, "triage.example.com"))["annotations"]
+    )
 
 
 def test_writes_that_differ_in_the_message_alone_say_the_same():
     other = msgspec.structs.replace(STANDING, message="Needs 2; none is free.")
-    first, second = (change(POD, {}, each, "gpu-triage.io") for each in (STANDING, other))
+    first, second = (publish(each, "gpu-triage.io") for each in (STANDING, other))
     assert first.body != second.body
     assert first.says == second.says

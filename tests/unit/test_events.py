@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.causes import PENDING, Cause, Detail
+from gpu_triage.core.causes import PENDING, Cause, Detail, EventType
 from gpu_triage.core.vocabulary import VOCABULARY
-from gpu_triage.publish.events import Told, change, made
+from gpu_triage.publish.events import Silence, Told, change, known, made, silence
 from tests import builders
 from tests.answers import ask
 
@@ -89,13 +89,13 @@ def test_a_note_has_at_most_1024_bytes_of_whole_characters():
 
 
 def test_nothing_is_said_twice():
-    told = made(STANDING, SINCE + 2, PERIOD)
+    told = known(STANDING, SINCE + 2, PERIOD)
     assert change(STANDING, told, SINCE + 2, PERIOD) is None
     assert change(replace(message="other"), told, SINCE + 1799, PERIOD) is None
 
 
 def test_a_word_that_lasts_is_renewed_every_half_hour():
-    told = made(STANDING, SINCE + 2, PERIOD)
+    told = known(STANDING, SINCE + 2, PERIOD)
     assert told == Told(name(STANDING), SINCE + 1800)
     write = change(STANDING, told, SINCE + 1800.5, PERIOD)
     assert (write.kind, write.method, write.content_type) == (
@@ -107,7 +107,7 @@ def test_a_word_that_lasts_is_renewed_every_half_hour():
     assert body(write) == {
         "series": {"count": 2, "lastObservedTime": "2026-01-01T00:30:00.500000Z"}
     }
-    assert made(STANDING, SINCE + 1800.5, PERIOD).renew == SINCE + 3600
+    assert known(STANDING, SINCE + 1800.5, PERIOD).renew == SINCE + 3600
 
 
 def test_a_restart_goes_on_where_it_stands():
@@ -115,7 +115,7 @@ def test_a_restart_goes_on_where_it_stands():
     event = body(change(STANDING, None, late, PERIOD))
     assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
     assert event["series"] == {"count": 5, "lastObservedTime": "2026-01-01T02:01:00.000000Z"}
-    assert made(STANDING, late, PERIOD).renew == SINCE + 5 * 1800
+    assert known(STANDING, late, PERIOD).renew == SINCE + 5 * 1800
 
 
 def test_a_clock_that_was_set_back_makes_no_series_that_is_refused():
@@ -124,7 +124,7 @@ def test_a_clock_that_was_set_back_makes_no_series_that_is_refused():
 
 
 def test_a_detail_of_another_type_is_another_event():
-    told = made(STANDING, SINCE, PERIOD)
+    told = known(STANDING, SINCE, PERIOD)
     write = change(replace(detail=Detail.BUSY), told, SINCE + 60, PERIOD)
     assert (write.kind, body(write)["type"]) == ("event", "Normal")
 
@@ -143,7 +143,54 @@ def test_every_word_that_has_an_event_names_a_reason(cause, detail):
         (Cause.NOT_GPU, Detail.TERMINATING),
     }
     assert (write is None) is ((cause, detail) in quiet)
-    assert (made(standing, SINCE, PERIOD) is None) is ((cause, detail) in quiet)
+    assert (known(standing, SINCE, PERIOD) is None) is ((cause, detail) in quiet)
     if write is not None:
         assert body(write)["reason"] == VOCABULARY[cause].reason
         assert body(write)["type"] in ("Normal", "Warning")
+
+
+GAP = 300
+
+
+def left(cause, detail, since="2026-01-01T00:00:00Z"):
+    """What an earlier life has left on the pod."""
+    return {"cause": cause, "detail": detail, "message": "Old.", "since": since}
+
+
+@pytest.mark.parametrize(
+    ("there", "standing", "expected"),
+    [
+        ({}, STANDING, Silence()),
+        ({"cause": "taint"}, STANDING, Silence()),
+        (left("exhausted", "never-fits"), None, Silence(SINCE + 600, "Warning", "", SINCE + 300)),
+        (left("taint", "untolerated"), STANDING, Silence(SINCE + 600, "Warning", "", SINCE + 300)),
+        (left("not-gpu", "not-tried"), STANDING, Silence(SINCE + 300, None)),
+        (left("nonsense", "x"), STANDING, Silence(SINCE + 300, None)),
+    ],
+    ids=["bare", "no time", "over", "other word", "no event", "foreign"],
+)
+def test_what_stands_on_the_pod_says_how_long_it_is_left_alone(there, standing, expected):
+    assert silence(there, standing, GAP) == expected
+
+
+def test_the_event_of_a_word_that_goes_on_is_made_up_for_sooner_than_another():
+    found = silence(left("exhausted", "never-fits"), STANDING, GAP)
+    assert found.ends(EventType.WARNING, name(STANDING)) == SINCE + 300
+    assert found.ends(EventType.WARNING, name(replace(since=SINCE + 1))) == SINCE + 600
+    busy = silence(left("exhausted", "busy"), STANDING, GAP)
+    assert busy.ends(EventType.WARNING, name(STANDING)) == 0
+
+
+def test_a_warning_after_a_normal_event_does_not_wait():
+    normal, warning = EventType.NORMAL, EventType.WARNING
+    assert Silence(SINCE, normal).ends(warning, "x") == 0
+    assert Silence(SINCE, normal).ends(normal, "x") == SINCE
+    assert Silence(SINCE, warning).ends(warning, "x") == SINCE
+    assert Silence(SINCE, None).ends(warning, "x") == SINCE
+
+
+def test_an_event_that_was_there_already_may_have_been_made_late():
+    assert made(Silence(), STANDING, SINCE + 9, GAP, new=True) == Silence(SINCE + 309, "Warning")
+    assert made(Silence(), STANDING, SINCE + 9, GAP, new=False) == Silence(SINCE + 309, "Warning")
+    late = made(Silence(), STANDING, SINCE + 9000, GAP, new=False)
+    assert late == Silence(SINCE + 600, "Warning")

@@ -10,7 +10,13 @@ from gpu_triage.controller.sieve import lean
 from gpu_triage.core.rules import Rules
 from tests import builders
 
-KINDS = {"Pod": "pod", "Node": "node", "DeviceClass": "device_class", "Event": "event"}
+KINDS = {
+    "Pod": "pod",
+    "Node": "node",
+    "DeviceClass": "device_class",
+    "Namespace": "namespace",
+    "Event": "event",
+}
 
 
 class Scene:
@@ -21,10 +27,8 @@ class Scene:
         self.inventory = Inventory(Rules())
         self.free = asyncio.Event()
         self.free.set()
-        self.feeds = {
-            kind: Feed(kind, "", "v1", clock=float)
-            for kind in ("pods", "nodes", "deviceclasses", "events")
-        }
+        kinds = ("pods", "nodes", "deviceclasses", "namespaces", "events")
+        self.feeds = {kind: Feed(kind, "", "v1", clock=float) for kind in kinds}
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed, self.free)
 
     def changed(self):
@@ -220,6 +224,32 @@ def test_an_end_that_only_names_the_uid_is_enough():
     assert scene.inventory.picture.nodes == {}
     assert scene.inventory.picture.classes == {}
     assert scene.inventory.picture.used_on("gpu-a") == {}
+
+
+def namespace(name="team-a", ignore=None):
+    annotations = {"gpu-triage.io/ignore": ignore} if ignore is not None else None
+    metadata = {"name": name, "uid": f"uid-{name}", "annotations": annotations}
+    return {"kind": "Namespace", "metadata": metadata}
+
+
+def test_a_namespace_that_asks_to_be_left_alone_is_known_until_it_does_no_more():
+    scene = Scene()
+    scene.take(builders.pod("a", namespace="team-a"))
+    scene.take(builders.pod("b", namespace="team-b"))
+    assert not scene.take(namespace())
+    assert scene.take(namespace(ignore="true"))
+    assert scene.inventory.ignored == {"team-a"}
+    assert [pod.name for pod in scene.inventory.take_ignored()] == ["a"]
+    assert scene.inventory.take_ignored() == []
+    assert not scene.take(namespace(ignore="true"))
+    assert scene.take(namespace(ignore="false"))
+    assert scene.take(namespace(ignore="true"))
+    # What a new list lacks ends with its uid alone.
+    asyncio.run(
+        scene.intake.namespace({"type": "DELETED", "object": {"metadata": {"uid": "uid-team-a"}}})
+    )
+    assert scene.inventory.ignored == set()
+    assert [pod.name for pod in scene.inventory.take_ignored()] == ["a"]
 
 
 def test_what_autoscalers_say_is_kept_until_their_event_is_gone():

@@ -19,6 +19,7 @@ from gpu_triage.core.classify import classify
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import time_of
 from gpu_triage.publish.counters import Counters
+from gpu_triage.publish.terms import Terms
 from gpu_triage.publish.write import Answer
 from gpu_triage.publish.writer import Writer
 from tests import builders
@@ -54,8 +55,7 @@ class Scene:
             self.send,
             lambda: self.now,
             Counters(),
-            domain="gpu-triage.io",
-            event_period=1800,
+            Terms(domain="gpu-triage.io"),
             may_write=lambda: self.loop.leading,
         )
         self.verdicts = Verdicts(Pace())
@@ -85,7 +85,7 @@ class Scene:
 
     def take(self, *raws, kind="MODIFIED"):
         for raw in raws:
-            handler = self.intake.pod if raw["kind"] == "Pod" else self.intake.node
+            handler = getattr(self.intake, raw["kind"].lower())
             with contextlib.suppress(StopIteration):  # it waits for nothing
                 handler({"type": kind, "object": raw}).send(None)
 
@@ -485,3 +485,73 @@ def test_a_leader_that_leads_again_has_looked_at_what_stands_before_it_writes():
     assert not scene.loop.leading
     scene.after(0)
     assert scene.loop.leading
+
+
+IGNORE = {"gpu-triage.io/ignore": "true"}
+
+
+def namespace(annotations=None):
+    metadata = {"name": "default", "uid": "uid-namespace", "annotations": annotations}
+    return {"kind": "Namespace", "metadata": metadata}
+
+
+def causes(scene):
+    return [each.cause for each in scene.verdicts.standing.values()]
+
+
+def test_a_pod_that_asks_to_be_left_alone_is_counted_and_not_touched():
+    scene = Scene(builders.pod(annotations=IGNORE), builders.node(gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == []
+    assert causes(scene) == ["allocatable-zero"]
+    scene.take(builders.pod())
+    assert scene.after(1)[0] == ["annotation train"]
+    scene.take(builders.pod(annotations={**MARKED, **IGNORE}))
+    assert scene.after(1)[0] == ["removal train"]
+    assert causes(scene) == ["allocatable-zero"]
+
+
+def test_a_namespace_that_asks_to_be_left_alone_is_too():
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    scene.feeds["namespaces"] = Feed("namespaces", "", "v1", clock=lambda: scene.now)
+    scene.take(namespace(IGNORE))
+    scene.after(0)
+    assert scene.after(2)[0] == []
+    assert causes(scene) == ["allocatable-zero"]
+    scene.take(namespace())
+    assert scene.after(1)[0] == ["annotation train"]
+    scene.take(namespace(IGNORE))
+    assert scene.after(1)[0] == ["removal train"]
+
+
+def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.REVIEW_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.loop.REVIEWS", 1e9)
+    tainted = builders.node(taints=[builders.GPU_TAINT])
+    scene = Scene(builders.pod(), tainted)
+    scene.after(0)
+    assert scene.after(2)[0] == ["annotation train"]
+    scene.take(builders.node(taints=[{**builders.GPU_TAINT, "value": "other"}]))
+    scene.loop._seen += 1  # as run() does
+    assert scene.after(60)[0] == ["annotation train"]
+    (standing,) = scene.verdicts.standing.values()
+    assert "nvidia.com/gpu=other" in standing.message
+    assert (standing.cause, standing.since) == ("taint", int(NOW + 2))
+
+
+def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.REVIEW_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.loop.REVIEWS", 1e9)
+    worked_out = []
+    scene = Scene(builders.pod(), builders.node(gpus=0))
+    explain = "gpu_triage.controller.loop.explain"
+    original = __import__("gpu_triage.core.explain", fromlist=["explain"]).explain
+    monkeypatch.setattr(explain, lambda *args: worked_out.append(1) or original(*args))
+    scene.after(0)
+    scene.after(2)
+    for _ in range(5):
+        scene.after(30)
+    assert len(worked_out) == 1
+    scene.loop._seen += 1
+    scene.after(30)
+    assert len(worked_out) == 2

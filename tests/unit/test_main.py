@@ -4,8 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import threading
-from contextlib import contextmanager
 
 import aiohttp
 import pytest
@@ -15,8 +13,7 @@ from gpu_triage.controller.access import Access, AccessError
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.main import Operator
 from gpu_triage.settings import Settings
-from tests import builders
-from tests.unit.scripted_api import ScriptedApi
+from tests.unit.scripted_api import api
 
 
 @pytest.fixture(autouse=True)
@@ -26,30 +23,6 @@ def process(monkeypatch):
     logging.getLogger("kopf").setLevel(logging.CRITICAL)
     yield
     logging.getLogger("kopf").setLevel(logging.NOTSET)
-
-
-@contextmanager
-def api():
-    """A scripted API server in a thread of its own, as kopf waits for tasks beside it."""
-    scripted = ScriptedApi()
-    scripted.objects = {"pods": [builders.pod()], "nodes": [builders.node()]}
-    ready, done = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
-
-    async def serve():
-        async with scripted.serving():
-            ready.set()
-            await done.wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
-    thread.start()
-    assert ready.wait(5)
-    try:
-        yield scripted
-    finally:
-        loop.call_soon_threadsafe(done.set)
-        thread.join()
-        loop.close()
 
 
 def run(url, *, inside=True, beside=None):
@@ -139,7 +112,10 @@ def test_inside_the_cluster_an_api_server_that_is_not_there_is_waited_for(caplog
 
         await until(said)
         assert (await get("healthz"))[0] == 200
-        assert (await get("readyz")) == (503, "pods: not read yet\nnodes: not read yet\n")
+        assert (await get("readyz")) == (
+            503,
+            "pods: not read yet\nnodes: not read yet\nnamespaces: not read yet\n",
+        )
         end()
 
     assert run("http://127.0.0.1:1", beside=beside) == 0

@@ -1,5 +1,6 @@
 """Outages read as outages, and work on nodes does not: what people see as nodes change."""
 
+import asyncio
 import contextlib
 
 from gpu_triage.cluster.engine import Engine
@@ -24,7 +25,11 @@ class Cluster:
         self.now = NOW
         self.inventory = Inventory(Rules())
         feeds = {kind: Feed(kind, "", "v1", clock=lambda: self.now) for kind in ("pods", "nodes")}
-        self.intake = Intake(self.inventory, Rules(), feeds, lambda: None, lambda: self.now)
+        free = asyncio.Event()
+        free.set()
+        self.intake = Intake(
+            self.inventory, Rules(), feeds, lambda: None, free, clock=lambda: self.now
+        )
         self.engine = Engine(self.inventory)
         for name in NODES:
             self.put(node(name, labels={"nvidia.com/gpu.count": "8"}))

@@ -26,6 +26,7 @@ def test_every_setting_can_be_set():
         "NODE_STARTING_SECONDS": "600",
         "DRA": "OFF",
         "ANNOTATION_DOMAIN": "triage.example.com",
+        "OLD_ANNOTATION_DOMAINS": "gpu-triage.io,old.example.com",
         "LEAN": "false",
         "STALE_SECONDS": "200",
         "PUBLISH_GATED": "true",
@@ -39,6 +40,12 @@ def test_every_setting_can_be_set():
         "QUIET_SECONDS": "300",
         "MESSAGE_REFRESH_SECONDS": "300",
         "EVENT_SERIES_SECONDS": "900",
+        "PUBLISH_HOLDERS": "none",
+        "EVENT_GAP_SECONDS": "60",
+        "EVENT_PODS": "5",
+        "REFRESHES_PER_SECOND": "2",
+        "WRITES_PER_SECOND": "20",
+        "WRITE_BURST": "40",
         "LEASE": "monitoring/gpu-triage",
         "LEASE_SECONDS": "15",
         "POD_CAUSE_INFO": "false",
@@ -58,7 +65,7 @@ def test_every_setting_can_be_set():
     assert settings.banner().startswith(
         "resources=amd.com/gpu,nvidia.com/mig-* node_labels=amd.com/gpu.*"
     )
-    assert "publish_gated=true settle_seconds=0.5" in settings.banner()
+    assert "publish_gated=true publish_holders=none settle_seconds=0.5" in settings.banner()
 
 
 def test_an_empty_value_is_the_default():
@@ -78,6 +85,9 @@ def test_an_empty_value_is_the_default():
         ("ANNOTATION_DOMAIN", "x.kubernetes.io", "kubernetes.io and k8s.io are reserved; "),
         ("STALE_SECONDS", "1", "give a number of seconds from 3 to 3600"),
         ("PUBLISH_GATED", "si", "choose true or false"),
+        ("WRITES_PER_SECOND", "5.5", "give a whole number from 1 to 500"),
+        ("WRITE_BURST", "0", "give a whole number from 1 to 1000"),
+        ("OLD_ANNOTATION_DOMAINS", "old.io, Bad", "is no DNS name in lower case, such as gpu-"),
         ("FIT_SECONDS", "-1", "give a number of seconds from 0 to 3600"),
         ("FIT_SECONDS", "nan", "give a number of seconds from 0 to 3600"),
         ("FIT_SECONDS", "30s", "give a number of seconds from 0 to 3600"),

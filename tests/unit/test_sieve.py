@@ -312,6 +312,27 @@ def test_a_slim_object_says_all_that_the_whole_one_says(path):
             assert summed(slim.object, Rules()) == summed(parse(whole), Rules())
 
 
+def test_of_namespaces_those_pass_that_ask_to_be_left_alone():
+    def space(name, annotations=None):
+        metadata = {"name": name, "uid": name, "annotations": annotations}
+        return versioned({"kind": "Namespace", "metadata": metadata}, 11)
+
+    sieve = lean("namespaces", Rules())
+    asks = {"gpu-triage.io/ignore": "true"}
+    page = sieve.page(listed(space("a"), space("b", asks), space("c", {"x": "y"})), first=True)
+    assert [each.uid for each in bundled(page)] == ["b"]
+    assert sieve.lines(line("MODIFIED", space("d")).rstrip()) == b""
+    assert sieve.lines(line("MODIFIED", space("d", asks)).rstrip()) != b""
+
+
+def test_pods_with_annotations_of_a_former_domain_pass():
+    rules = Rules(old_domains=("old.example.com",))
+    sieve = Sieve(tokens(rules))
+    old = builders.pod("old", 0, annotations={"old.example.com/cause": "taint"})
+    assert names(sieve.page(listed(versioned(old, 1), plain("web")), first=True)) == ["old"]
+    assert pod_facts(objects.pod(old), rules).published == {"old.example.com/cause": "taint"}
+
+
 @pytest.mark.parametrize(
     ("reason", "text", "kept"),
     [

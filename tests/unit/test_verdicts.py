@@ -13,8 +13,9 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
-from gpu_triage.core.explain import message
+from gpu_triage.core.explain import explain
 from gpu_triage.core.facts import pod_facts
+from gpu_triage.core.message import Message
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import time_of
 from tests import builders
@@ -43,7 +44,7 @@ def test_the_message_alone_changes_once_in_ten_minutes():
         raw = Raw(verdict.cause, verdict.detail)
         judge(verdicts, raw, second, verdict.pod)
         if verdicts.wants_message(UID, raw):
-            verdicts.say(UID, message(verdict, NOW + second))
+            verdicts.say(UID, explain(verdict, NOW + second))
         return verdicts.of(UID)
 
     after(0)
@@ -62,7 +63,7 @@ def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would
     assert verdicts.of(UID).message == ""
     assert not verdicts.wants_message(UID, ZERO)
     assert verdicts.wants_message(UID, TAINT)
-    verdicts.say(UID, "why")
+    verdicts.say(UID, Message("why"))
     assert not verdicts.wants_message(UID, TAINT)
     judge(verdicts, TAINT, 600)
     assert verdicts.of(UID).message == "why"
@@ -76,7 +77,7 @@ def test_a_message_is_wanted_once_and_only_while_the_raw_words_are_what_it_would
 def test_a_word_whose_message_is_overdue_waits_for_a_moment_in_which_it_holds():
     verdicts = Verdicts(Pace(settle=0))
     judge(verdicts, TAINT, 0)
-    verdicts.say(UID, "why")
+    verdicts.say(UID, Message("why"))
     fits = Raw(*WORDS["fits"])
     assert judge(verdicts, fits, 590) == 600
     assert judge(verdicts, fits, 600) == 601

@@ -30,6 +30,9 @@ class Inventory:
     def __init__(self, rules: Rules) -> None:
         self.pods: dict[str, PodFacts] = {}
         """Every pod that was put in, by uid."""
+        self.ignored: set[str] = set()
+        """Namespaces that ask to be left alone."""
+        self._ignored_anew: set[str] = set()
         self.missing: dict[str, float] = {}
         """Kept by whoever looks again and again: see the picture."""
         self.starting: dict[str, float] = {}
@@ -118,6 +121,19 @@ class Inventory:
         known = self._served.pop(name, None) is not None
         self._reclass()
         return known
+
+    def put_namespace(self, name: str, *, ignored: bool) -> bool:
+        """Takes a namespace; no word rests on it."""
+        if (name in self.ignored) is ignored:
+            return False
+        (self.ignored.add if ignored else self.ignored.discard)(name)
+        self._ignored_anew.add(name)
+        return True
+
+    def take_ignored(self) -> list[PodFacts]:
+        """Pods of namespaces that ask to be left alone, or do no more, since this was called."""
+        names, self._ignored_anew = self._ignored_anew, set()
+        return [pod for pod in self.pods.values() if pod.namespace in names] if names else []
 
     def put_saying(self, event: str, pod: str, said: Said) -> bool:
         """Takes what an autoscaler says of a pod in an Event, both by their uids."""

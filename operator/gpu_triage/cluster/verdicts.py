@@ -15,6 +15,7 @@ from gpu_triage.core import objects
 from gpu_triage.core.causes import PENDING, Cause, Detail
 from gpu_triage.core.classify import Raw
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.message import Message
 from gpu_triage.core.vocabulary import VOCABULARY
 
 CLOCK_SECONDS = 60
@@ -31,6 +32,15 @@ class Standing(msgspec.Struct, frozen=True):
     """When the word began, in whole seconds since 1970; a change of detail does not touch it."""
     message: str
     """Empty until it has been said."""
+    taken: str = ""
+    """The part of the message that says who has the GPUs."""
+    step: str | None = None
+    """The next step, for comparing; None where the message was read back."""
+
+    @property
+    def said(self) -> Message:
+        """The message with its parts."""
+        return Message(self.message, self.taken, self.step or "")
 
 
 class _Wait(msgspec.Struct):
@@ -112,11 +122,13 @@ class Verdicts:
             return False
         return (wait.standing.cause, wait.standing.detail) == (raw.cause, raw.detail)
 
-    def say(self, uid: str, message: str) -> None:
+    def say(self, uid: str, message: Message) -> None:
         """Takes the message of a pod's word."""
         wait = self._waits[uid]
         assert wait.standing is not None  # it was asked for
-        wait.standing = msgspec.structs.replace(wait.standing, message=message)
+        wait.standing = msgspec.structs.replace(
+            wait.standing, message=message.text, taken=message.taken, step=message.step
+        )
         wait.unsaid = False
 
     def place(self, uid: str, clock: float) -> None:

@@ -17,8 +17,8 @@ from gpu_triage.cluster.devices import Devices
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.controller.sieve import BUNDLE
 from gpu_triage.core import autoscaler, objects
-from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
+from gpu_triage.core.facts import IGNORE, node_facts, pod_facts
 from gpu_triage.core.rules import Rules
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ class Intake:
         self._rules = rules
         self._changed = changed
         self._free = free
-        self._named: dict[str, dict[str, str]] = {NODES: {}, DEVICE_CLASSES: {}}
+        self._named: dict[str, dict[str, str]] = {
+            kind: {} for kind in (NODES, DEVICE_CLASSES, NAMESPACES)
+        }
         """The uid that a name stands for: a node may be made anew before its end is told."""
         self._broken: set[str] = set()
 
@@ -74,6 +76,11 @@ class Intake:
         """Takes an event of a DeviceClass."""
         await self._may_change()
         self._take(DEVICE_CLASSES, event)
+
+    async def namespace(self, event: Mapping[str, Any], **_: Any) -> None:
+        """Takes an event of a namespace."""
+        await self._may_change()
+        self._take(NAMESPACES, event)
 
     async def event(self, event: Mapping[str, Any], **_: Any) -> None:
         """Takes an event of an Event."""
@@ -139,6 +146,11 @@ class Intake:
                 node = node_facts(objects.node(raw), self._rules)
                 self._named[kind][node.name] = uid
                 return self._inventory.put_node(self._devices.recall(node, self._clock()))
+            case "namespaces":
+                meta = objects.namespace(raw).metadata
+                self._named[kind][meta.name] = uid
+                asked = (meta.annotations or {}).get(f"{self._rules.domain}/{IGNORE}")
+                return self._inventory.put_namespace(meta.name, ignored=asked == "true")
             case "events":
                 told = objects.event(raw)
                 said = autoscaler.said(told)
@@ -164,6 +176,8 @@ class Intake:
         if kind == NODES:
             self._devices.forget(name)
             return self._inventory.drop_node(name)
+        if kind == NAMESPACES:
+            return self._inventory.put_namespace(name, ignored=False)
         return self._inventory.drop_class(name)
 
 
@@ -173,6 +187,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake) -> None:
         (PODS, intake.pod),
         (NODES, intake.node),
         (DEVICE_CLASSES, intake.device_class),
+        (NAMESPACES, intake.namespace),
         (EVENTS, intake.event),
     ):
         if kind in intake.feeds:

@@ -20,19 +20,22 @@ class Health:
         beat: Callable[[], float],
         dead: Callable[[], list[str]],
         problems: Callable[[], list[str]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Serves nothing yet.
 
         Args:
             registry: what /metrics shows.
-            beat: when the loop last moved, by the monotonic clock.
+            beat: when the loop last moved, by the clock.
             dead: own tasks that have ended.
             problems: why the operator is not ready; nothing where it is.
+            clock: seconds that never go back.
         """
         self._registry = registry
         self._beat = beat
         self._dead = dead
         self._problems = problems
+        self._clock = clock
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
@@ -57,7 +60,7 @@ class Health:
 
     async def _healthz(self, _: web.Request) -> web.Response:
         wrong = [f"{name}: has ended" for name in self._dead()]
-        silent = time.monotonic() - self._beat()
+        silent = self._clock() - self._beat()
         if silent > HUNG_SECONDS:
             wrong.append(f"loop: has not moved for {silent:.0f} s")
         return _page(wrong)

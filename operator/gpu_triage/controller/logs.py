@@ -1,6 +1,8 @@
 """Log lines: a constant message and facts as key=value, as text or JSON, on stderr."""
 
 import logging
+import os
+import sys
 import time
 
 import kopf
@@ -32,3 +34,18 @@ def set_up(level: str, form: str) -> None:
         logging.getLogger("kopf.objects").setLevel(logging.WARNING)
         for name in ("kopf.activities", "kopf._core", "kopf._cogs"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def let_go() -> None:
+    """Drops what a full disk or a closed pipe has not taken, before the process ends.
+
+    Python writes it once more at its end, and would make the exit code 120 where that fails.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())

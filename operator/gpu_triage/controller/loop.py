@@ -21,8 +21,8 @@ from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
-from gpu_triage.core.causes import Cause
-from gpu_triage.core.explain import message
+from gpu_triage.core.causes import KINDS, Cause
+from gpu_triage.core.explain import explain
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
@@ -36,6 +36,10 @@ SHARE = 20
 more often than the first and no less than the second pace."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
+REVIEW_SECONDS = 15.0
+"""How old a message is at least before it is worked out anew without being asked for."""
+REVIEWS = 0.01
+"""The part of the time that this may take."""
 TURN_SECONDS = 0.05
 """How long words and messages are worked out before others get a turn: watches, probes."""
 OTHERS_SECONDS = TURN_SECONDS / 4
@@ -75,14 +79,21 @@ class Loop:
             now: seconds since 1970.
             clock: seconds that never go back.
         """
-        self.beat = time.monotonic()
-        """When it was last seen alive, by the monotonic clock."""
+        self.beat = clock()
+        """When it was last seen alive, by the clock that never goes back."""
         self._inventory = inventory
         self._engine = Engine(inventory)
         self._agenda = Agenda()
         """When a word is looked at again because time has passed, by the clock."""
         self._unsaid: dict[str, None] = {}
         """Pods whose words may want a message, in the order in which they came to."""
+        self._said: dict[str, tuple[float, int]] = {}
+        """When messages were worked out and from which state of the picture, the oldest first."""
+        self._seen = 0
+        """How many states of the picture there have been."""
+        self._reviewed = clock()
+        self._allowance = 0.0
+        """Seconds that may be spent on messages nobody has asked for."""
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
@@ -140,7 +151,7 @@ class Loop:
         took = 0.0
         while True:
             await self._wait()
-            self.beat = time.monotonic()
+            self.beat = self._clock()
             working = self._work is not None
             if not working and self._mark_unread():
                 self._changed.set()  # remembered until it may be acted on
@@ -151,12 +162,15 @@ class Loop:
                 await asyncio.sleep(DEBOUNCE_SECONDS)
                 continue
             self._freeze_once()
-            if working or self._changed.is_set() or self.wait() <= 0:
+            if not working and not self._changed.is_set() and self.wait() > 0:
+                self._review(self._now())
+            else:
                 await asyncio.sleep(self._pause(took))
+                self._seen += self._changed.is_set()
                 self._changed.clear()
-                begun = time.monotonic()
+                begun = self._clock()
                 self.recompute()
-                took = time.monotonic() - begun + (took if working else 0.0)
+                took = self._clock() - begun + (took if working else 0.0)
                 if self._work is None:
                     self._counters.recomputed.add(took)
 
@@ -173,16 +187,19 @@ class Loop:
 
     def recompute(self) -> None:
         """Brings the words up to date; once all are, says for a turn what is to be said of them."""
-        ends = time.monotonic() + TURN_SECONDS
+        ends = self._clock() + TURN_SECONDS
         if self._work is None:
             self._work = self._judge(self._now(), self._clock())
         for _ in self._work:
-            if time.monotonic() >= ends:
+            if self._clock() >= ends:
                 self._free.clear()
                 return
         self._work = None
         self._free.set()
+        for pod in self._inventory.take_ignored():
+            self._publish(pod)
         self._speak(self._now(), ends)
+        self._review(self._now())
 
     def wait(self) -> float:
         """How long until it is to be done again if nothing changes, in seconds.
@@ -234,10 +251,40 @@ class Loop:
             del self._unsaid[uid]
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
-                self._verdicts.say(uid, message(self._engine.verdict(uid), now))
-                self._publish(pod)
-                if time.monotonic() >= ends:
+                self._say(pod, now)
+                if self._clock() >= ends:
                     break
+
+    def _say(self, pod: PodFacts, now: float) -> None:
+        self._verdicts.say(pod.uid, explain(self._engine.verdict(pod.uid), now))
+        self._said.pop(pod.uid, None)
+        self._said[pod.uid] = (self._clock(), self._seen)
+        self._publish(pod)
+
+    def _review(self, now: float) -> None:
+        """Works messages out anew whose words stay, the oldest first, for a hundredth of the time.
+
+        What in them is worth a write is for the writer to say. Right after ``recompute`` only:
+        the words rest on the picture as it was then.
+        """
+        moment = self._clock()
+        self._allowance = min(TURN_SECONDS, self._allowance + (moment - self._reviewed) * REVIEWS)
+        self._reviewed = moment
+        ends = moment + self._allowance
+        while self._said and not self._unsaid and self._clock() < ends:
+            uid, (said, seen) = next(iter(self._said.items()))
+            if moment - said < REVIEW_SECONDS or seen == self._seen:
+                break
+            del self._said[uid]
+            pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
+            standing = self._verdicts.of(uid)
+            if pod is None or raw is None or standing is None:
+                continue
+            if (standing.cause, standing.detail) == (raw.cause, raw.detail):
+                self._say(pod, now)
+            else:  # it settles
+                self._said[uid] = (moment, seen)
+        self._allowance -= self._clock() - moment
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):
@@ -246,12 +293,14 @@ class Loop:
         standing = self._verdicts.of(pod.uid)
         if standing is not None and standing.cause is Cause.GATED and not self._publish_gated:
             standing = None
+        if pod.ignored or pod.namespace in self._inventory.ignored:
+            standing = None
         self._writer.want(pod, standing)
 
     def _mark_unread(self) -> bool:
         changed = False
-        for kind, feed in self._feeds.items():
-            why = feed.unread()
+        for kind in self._feeds.keys() & {*KINDS}:
+            why = self._feeds[kind].unread()
             if why is None:
                 changed |= self._inventory.mark_read(kind)
             else:

@@ -1,9 +1,10 @@
 """The operator's process: settings, start, stop, and what its exit code says.
 
-0: told to stop. 1: a part of it has died. 2: settings that cannot be used. 3: no way to the
-cluster.
+0: told to stop, or cleaned up. 1: a part of it has died, or something could not be cleaned up.
+2: arguments or settings that cannot be used. 3: no way to the cluster.
 """
 
+import argparse
 import asyncio
 import contextlib
 import gc
@@ -14,15 +15,16 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.settling import Pace
 from gpu_triage.cluster.verdicts import Verdicts
-from gpu_triage.controller import discovery, logs, watcher
+from gpu_triage.controller import discovery, last_pod, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
+from gpu_triage.controller.cleanup import Cleanup, CleanupError
 from gpu_triage.controller.election import Election
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
@@ -31,7 +33,7 @@ from gpu_triage.controller.lease import Timing
 from gpu_triage.controller.loop import Loop
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NODES, PODS
+from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.metrics import StateCollector, registry
 from gpu_triage.publish.writer import Writer
@@ -42,15 +44,21 @@ log = logging.getLogger("gpu_triage")
 RIGHTS = "kubectl apply -f deploy/rbac"
 EVENTS_RIGHTS = f"take the comment off their rule in deploy/rbac/clusterrole.yaml, {RIGHTS}"
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
+NOT_CLEAN = 1
+REMOVAL_SECONDS = 4.0
+"""How long removals are written after the signal to end."""
 
 
 def main() -> None:
     """Runs until told to stop."""
-    sys.exit(run(os.environ))
+    code = run(os.environ, sys.argv[1:])
+    logs.let_go()
+    sys.exit(code)
 
 
-def run(environ: Mapping[str, str]) -> int:
+def run(environ: Mapping[str, str], arguments: Sequence[str] = ()) -> int:
     """Runs with the settings of an environment; returns the exit code."""
+    given = _parser().parse_args(arguments)
     try:
         settings = load(environ)
     except SettingsError as error:
@@ -61,10 +69,55 @@ def run(environ: Mapping[str, str]) -> int:
     try:
         access = find(environ, kubeconfig=settings.kubeconfig, context=settings.context)
         log.info("Started version=%s server=%s %s", __version__, access.server, settings.banner())
+        if given.cleanup:
+            return asyncio.run(_clean_up(settings, access, given.after))
         return asyncio.run(Operator(settings, access).run())
     except AccessError as error:
         log.error("Found no way to the cluster: %s", error)
         return NO_CLUSTER
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpu-triage-operator",
+        description="Says on each pod that waits for GPUs why it waits. "
+        "All settings are environment variables: GPU_TRIAGE_*.",
+    )
+    parser.add_argument(
+        "--cleanup",
+        action="store_true",
+        help="take the operator's annotations off every pod of the cluster, and end; "
+        "for when the operator itself is gone",
+    )
+    parser.add_argument(
+        "--after",
+        type=last_pod.place,
+        metavar="NAMESPACE/LABEL=VALUE,…",
+        help="with --cleanup: wait first until no such pod is left, for a minute at most",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser
+
+
+async def _clean_up(settings: Settings, access: Access, after: tuple[str, str] | None) -> int:
+    transport = _transport(access)
+    domains = (settings.annotation_domain, *settings.old_annotation_domains)
+    try:
+        if after is not None:
+            await last_pod.wait_until_gone(transport, *after)
+        await Cleanup(
+            transport, domains, rate=settings.writes_per_second, burst=settings.write_burst
+        ).run()
+    except CleanupError as error:
+        log.error("Could not clean up: %s", error)
+        return NOT_CLEAN
+    finally:
+        await transport.close()
+    return 0
+
+
+def _transport(access: Access) -> Transport:
+    return Transport(access, f"gpu-triage/{__version__}")
 
 
 def _set_up_process(settings: Settings) -> None:
@@ -78,13 +131,29 @@ def _set_up_process(settings: Settings) -> None:
 class Operator:
     """All parts of the operator, and their life."""
 
-    def __init__(self, settings: Settings, access: Access) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        access: Access,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Does nothing yet.
+
+        Args:
+            settings: all that can be set.
+            access: the way to the API server.
+            now: seconds since 1970.
+            clock: seconds that never go back.
+        """
         rules = settings.rules
         counters = Counters()
         self._settings = settings
         self._access = access
+        self._clock = clock
         self._feeds: dict[str, Feed] = {}
-        self._transport = Transport(access, f"gpu-triage/{__version__}")
+        self._transport = _transport(access)
         inventory = Inventory(rules)
         verdicts = Verdicts(_pace(settings))
         changed, free = asyncio.Event(), asyncio.Event()
@@ -93,13 +162,13 @@ class Operator:
         send = self._transport.send
         self._writer = Writer(
             partial(election.send, send) if election is not None else send,
-            time.time,
+            now,
             counters,
-            domain=settings.annotation_domain,
-            event_period=settings.event_series_seconds,
+            settings.terms,
+            clock=clock,
             may_write=lambda: self._loop.leading,
         )
-        self._intake = Intake(inventory, rules, self._feeds, changed.set, free)
+        self._intake = Intake(inventory, rules, self._feeds, changed.set, free, clock)
         self._loop = Loop(
             inventory,
             self._feeds,
@@ -109,6 +178,8 @@ class Operator:
             changed=changed,
             free=free,
             publish_gated=settings.publish_gated,
+            now=now,
+            clock=clock,
             term=(lambda: election.term) if election is not None else lambda: 0,
         )
         collector = StateCollector(
@@ -120,6 +191,7 @@ class Operator:
             synced=lambda: self._loop.synced,
             judged=lambda: self._loop.judged,
             ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
+            leads=lambda: self._loop.leading,
             pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
@@ -127,10 +199,12 @@ class Operator:
             beat=lambda: self._loop.beat,
             dead=lambda: [name for name, task in self._own.items() if task.done()],
             problems=self._problems,
+            clock=clock,
         )
         self._own: dict[str, asyncio.Task[None]] = {}
         self._watch_kind(PODS, "")
         self._watch_kind(NODES, "")
+        self._watch_kind(NAMESPACES, "", optional=True)
         if settings.read_events:
             self._watch_kind(EVENTS, "", optional=True, rights=EVENTS_RIGHTS)
 
@@ -210,7 +284,14 @@ class Operator:
         return code
 
     async def _end_own(self) -> None:
-        # The Lease is renewed until nothing can be written any more, and given back then.
+        """Ends our own parts; what must not stand on pods any more is removed before, if it may.
+
+        The Lease is renewed until nothing can be written any more, and given back then.
+        """
+        if (loop := self._own.get("loop")) is not None:
+            loop.cancel()  # it finds nothing new to write
+        if (writer := self._own.get("writer")) is not None and not writer.done():
+            await self._writer.finish(REMOVAL_SECONDS)
         for names in (self._own.keys() - {"election"}, {"election"} & self._own.keys()):
             for name in names:
                 self._own[name].cancel()
@@ -250,7 +331,7 @@ class Operator:
             sieve=lean(kind, self._settings.rules) if self._settings.lean else None,
             stale_seconds=self._settings.stale_seconds,
             rights=rights,
-            clock=time.monotonic,
+            clock=self._clock,
         )
 
 

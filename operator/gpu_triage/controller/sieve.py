@@ -15,7 +15,8 @@ import msgspec
 
 from gpu_triage.controller.slim import Slim, versioned, written
 from gpu_triage.core import autoscaler
-from gpu_triage.core.causes import EVENTS, PODS
+from gpu_triage.core.causes import EVENTS, NAMESPACES, PODS
+from gpu_triage.core.facts import IGNORE
 from gpu_triage.core.mention import mentions, tokens
 from gpu_triage.core.rules import Rules
 
@@ -92,11 +93,13 @@ _any = msgspec.json.Decoder()
 
 
 def lean(kind: str, rules: Rules) -> "Sieve":
-    """The sieve for a kind: pods that name no GPU are dropped, all else is made slim.
+    """The sieve for a kind: what names nothing that matters is dropped, all else is made slim.
 
-    Of Events only those pass that an autoscaler may have made.
+    Of namespaces only those matter that ask to be left alone, of Events those that an autoscaler
+    may have made.
     """
-    needed = {PODS: tokens(rules), EVENTS: _AUTOSCALERS}
+    asks = f'"{rules.domain}/{IGNORE}"'.encode()
+    needed = {PODS: tokens(rules), NAMESPACES: (asks,), EVENTS: _AUTOSCALERS}
     return Sieve(needed.get(kind, ()), Slim(kind))
 
 

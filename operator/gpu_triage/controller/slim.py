@@ -12,6 +12,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "pods": objects.Pod,
     "nodes": objects.Node,
     "deviceclasses": objects.DeviceClass,
+    "namespaces": objects.Namespace,
     "events": objects.Event,
 }
 

@@ -53,8 +53,16 @@ class Transport:
             UnreachableError: no answer came.
             AccessError: the server's certificate is not the one that was told.
         """
+        status, body = await self.read(path)
         try:
-            return await self.ask("GET", path)
+            return status, json.loads(body or b"null")
+        except json.JSONDecodeError:
+            return status, None
+
+    async def read(self, path: str) -> tuple[int, bytes]:
+        """The status and body of an answer; raises as ``get`` does."""
+        try:
+            return await self._request("GET", path)
         except UnreachableError as error:
             if not isinstance(why := error.__cause__, aiohttp.ClientConnectorCertificateError):
                 raise
@@ -77,6 +85,15 @@ class Transport:
         Raises:
             UnreachableError: no answer came.
         """
+        status, answer = await self._request(method, path, body, seconds)
+        try:
+            return status, json.loads(answer or b"null")
+        except json.JSONDecodeError:
+            return status, None
+
+    async def _request(
+        self, method: str, path: str, body: bytes | None = None, seconds: float = 30
+    ) -> tuple[int, bytes]:
         try:
             async with self._open().request(
                 method,
@@ -86,9 +103,7 @@ class Transport:
                 timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=10),
                 middlewares=(self._sign,),
             ) as response:
-                return response.status, json.loads(await response.read() or b"null")
-        except json.JSONDecodeError:
-            return response.status, None
+                return response.status, await response.read()
         except (aiohttp.ClientError, OSError) as error:
             raise UnreachableError(_text(error)) from error
 
@@ -112,7 +127,7 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise UnreachableError(_text(error)) from None
         if response.status < 400:
-            return Answer(response.status)
+            return Answer(response.status, annotations=_annotations(body))
         return _refusal(response.status, response.headers.get("Retry-After", ""), body)
 
     async def close(self) -> None:
@@ -219,6 +234,24 @@ def _listen(response: aiohttp.ClientResponse, feed: Feed, watch: bool, token: st
 
     assert isinstance(response, Response)  # the session makes no others
     response.reader = read
+
+
+class _Metadata(msgspec.Struct):
+    annotations: dict[str, str] = {}
+
+
+class _Written(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_written = msgspec.json.Decoder(_Written)
+
+
+def _annotations(body: bytes) -> dict[str, str]:
+    try:
+        return _written.decode(body).metadata.annotations
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _refusal(status: int, retry_after: str, body: bytes) -> Answer:

@@ -121,7 +121,9 @@ DEVICE_CLASSES = "deviceclasses"
 EVENTS = "events"
 """Read only if asked for; no word rests on them."""
 KINDS = (NODES, PODS, DEVICE_CLASSES)
-"""What can be read, and may be forbidden or not read yet."""
+"""What words rest on: it can be read, and may be forbidden or not read yet."""
+NAMESPACES = "namespaces"
+"""They can ask to be left alone; no word rests on them."""
 
 PENDING = tuple(cause for cause in Cause if cause not in (Cause.NO_REQUEST, Cause.OK))
 """The words that a pod can have while it asks for GPUs and is not placed."""

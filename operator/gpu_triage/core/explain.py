@@ -8,10 +8,11 @@ from collections import Counter
 
 from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import Cause, Detail
-from gpu_triage.core.change import CHANGE
+from gpu_triage.core.change import CHANGE, Fix
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.fix import smallest_fix
+from gpu_triage.core.message import ITSELF, Message, compose
 from gpu_triage.core.mismatch import label_mismatch
 from gpu_triage.core.next_step import next_step
 from gpu_triage.core.obstacles import is_starting, lost, taint_kind
@@ -27,17 +28,41 @@ QUOTED = 160
 
 def message(verdict: Verdict, now: float) -> str:
     """What the verdict says and what to do next, in at most 512 characters."""
+    return explain(verdict, now).text
+
+
+def explain(verdict: Verdict, now: float) -> Message:
+    """The same, with what in it is what."""
     fix = smallest_fix(verdict)
-    sentence = _sentence(verdict, now)
+    sentence, taken = _sentence(verdict, now)
     if verdict.survey is None:
-        return cut(sentence)
+        return compose(sentence)
     if verdict.cause is Cause.TAINT and (fix is None or fix.kind != CHANGE):
         sentence += _nearest(verdict.survey)
-    step = next_step(fix, verdict.survey)
-    return cut(f"{sentence} {step}" if step else sentence)
+    gist = "itself" if ITSELF in taken else _gist(fix)
+    return compose(sentence, taken, next_step(fix, verdict.survey), gist)
 
 
-def _sentence(verdict: Verdict, now: float) -> str:
+def _gist(fix: Fix | None) -> str:
+    """What a next step is about, without the node that is best for it just now."""
+    if fix is None:
+        return ""
+    if fix.kind == CHANGE:
+        return f"{fix.path}: {fix.before} -> {fix.after}"
+    return f"{fix.after} {fix.object}"
+
+
+def _sentence(verdict: Verdict, now: float) -> tuple[str, str]:
+    """The sentence, and the part of it that says who has the GPUs."""
+    if verdict.cause is Cause.EXHAUSTED:
+        assert verdict.survey is not None  # it comes from a look at the nodes
+        sentence, taken = exhausted(verdict.detail, verdict.survey)
+        more = _cordoned(verdict.survey) + _hope(verdict.detail, verdict.survey, now)
+        return sentence + more, taken
+    return _untaken(verdict, now), ""
+
+
+def _untaken(verdict: Verdict, now: float) -> str:
     pod, seen = verdict.pod, verdict.survey
     match verdict.cause:
         case Cause.NO_REQUEST:
@@ -64,10 +89,8 @@ def _of_nodes(cause: Cause, detail: Detail, seen: Survey) -> str:
             return _taint(seen)
         case Cause.NO_GPU_NODE:
             return _no_gpu_node(detail, seen)
-        case Cause.ALLOCATABLE_ZERO:
-            return _allocatable_zero(seen) + _cordoned(seen)
         case _:
-            return exhausted(detail, seen) + _cordoned(seen)
+            return _allocatable_zero(seen) + _cordoned(seen)
 
 
 def _cordoned(seen: Survey) -> str:

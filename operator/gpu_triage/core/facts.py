@@ -22,6 +22,8 @@ REJECTIONS = ("UnexpectedAdmissionError", "TopologyAffinityError")
 ANNOTATIONS = ("cause", "detail", "message", "since")
 COUNTED = "nvidia.com/gpu"
 """The resource that GPU Feature Discovery counts."""
+IGNORE = "ignore"
+"""The annotation by which a pod or a namespace asks that nothing be written; it is theirs."""
 _COUNT_LABEL = "nvidia.com/gpu.count"
 _PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
 _WORKLOAD_LABEL = "nvidia.com/gpu.workload.config"
@@ -69,7 +71,9 @@ class PodFacts(msgspec.Struct, frozen=True):
     intent: Intent | None
     """Set only where nothing is requested."""
     published: dict[str, str]
-    """Our own annotations, without the domain."""
+    """Our own annotations, without the domain; those of a former domain with it."""
+    ignored: bool
+    """It asks to be left alone."""
 
     @property
     def key(self) -> str:
@@ -208,12 +212,24 @@ def pod_facts(pod: objects.Pod, rules: Rules) -> PodFacts:
         waiting=_waiting(status),
         asks=asks(spec, rules),
         intent=None if asked else intent(pod, rules),
-        published={
-            name: annotations[key]
-            for name in ANNOTATIONS
-            if (key := f"{rules.domain}/{name}") in annotations
-        },
+        published=_published(annotations, rules),
+        ignored=annotations.get(f"{rules.domain}/{IGNORE}") == "true",
     )
+
+
+def _published(annotations: dict[str, str], rules: Rules) -> dict[str, str]:
+    if not annotations:
+        return {}
+    found = {
+        name: annotations[key]
+        for name in ANNOTATIONS
+        if (key := f"{rules.domain}/{name}") in annotations
+    }
+    for domain in rules.old_domains:
+        for name in ANNOTATIONS:
+            if (key := f"{domain}/{name}") in annotations:
+                found[key] = annotations[key]
+    return found
 
 
 def node_facts(node: objects.Node, rules: Rules) -> NodeFacts:

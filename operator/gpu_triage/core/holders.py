@@ -69,17 +69,38 @@ def largest(pods: Iterable[PodFacts], *resources: str) -> list[PodFacts]:
     )
 
 
-def who(waiting: PodFacts, others: list[PodFacts], resource: str, most: int = 3) -> str:
-    """Pods of the waiting pod's namespace by name, with what they hold; the rest counted."""
-    own = largest((each for each in others if each.namespace == waiting.namespace), resource)
-    parts = [f"{each.key} ({_holds(each, resource)})" for each in own[:most]]
-    foreign = [each for each in others if each.namespace != waiting.namespace]
-    for rest, whose in ((own[most:], "of this namespace"), (foreign, "of other namespaces")):
-        if rest:
-            held = sum(each.request.get(resource, 0) for each in rest)
-            noun = "more pod" if whose == "of this namespace" else "pod"
-            parts.append(f"{count_of(len(rest), noun)} {whose} ({held})")
+def who(
+    waiting: PodFacts, others: list[PodFacts], resource: str, which: str = "own", most: int = 3
+) -> str:
+    """Pods by name, with what they hold; the rest counted.
+
+    Args:
+        waiting: the pod that waits for them.
+        others: the pods.
+        resource: what they hold.
+        which: are named: ``own``, those of the waiting pod's namespace; ``all``; ``none``.
+        most: how many are named.
+    """
+    named = [pod for pod in others if which == "all" or _is_own(pod, waiting, which)]
+    named = largest(named, resource)[:most]
+    parts = [f"{each.key} ({_holds(each, resource)})" for each in named]
+    shown = {pod.uid for pod in named}
+    rest = [pod for pod in others if pod.uid not in shown]
+    own = [pod for pod in rest if pod.namespace == waiting.namespace]
+    foreign = [pod for pod in rest if pod.namespace != waiting.namespace]
+    more = "more pod" if named else "pod"
+    for counted, noun, whose in (
+        (own, more, "of this namespace"),
+        (foreign, more if which == "all" else "pod", "of other namespaces"),
+    ):
+        if counted:
+            held = sum(each.request.get(resource, 0) for each in counted)
+            parts.append(f"{count_of(len(counted), noun)} {whose} ({held})")
     return listing(parts, most=most + 2)
+
+
+def _is_own(pod: PodFacts, waiting: PodFacts, which: str) -> bool:
+    return which == "own" and pod.namespace == waiting.namespace
 
 
 def _holds(pod: PodFacts, resource: str) -> str:

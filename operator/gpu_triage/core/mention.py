@@ -13,7 +13,8 @@ def tokens(rules: Rules) -> tuple[bytes, ...]:
 
     Names of resources and annotations are keys in JSON, where none of their letters is escaped.
     """
-    found = {f'"{rules.domain}/', *map(_literal, rules.resources)}
+    domains = (rules.domain, *rules.old_domains)
+    found = {*(f'"{each}/' for each in domains), *map(_literal, rules.resources)}
     needed = (each for each in found if not any(o in each for o in found if o != each))
     return tuple(sorted(each.encode() for each in needed))
 

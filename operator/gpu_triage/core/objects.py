@@ -227,6 +227,12 @@ class DeviceClass(_Object, frozen=True):
     spec: DeviceClassSpec | None = None
 
 
+class Namespace(_Object, frozen=True):
+    """What pods are in; it may ask to be left alone."""
+
+    metadata: Metadata = Metadata()
+
+
 class InvolvedObject(_Object, frozen=True):
     """What an Event is about."""
 
@@ -269,6 +275,11 @@ def node(raw: Any) -> Node:
 def device_class(raw: Any) -> DeviceClass:
     """A DeviceClass from parsed JSON or YAML, or as it is. Raises ObjectError."""
     return _convert(raw, DeviceClass)
+
+
+def namespace(raw: Any) -> Namespace:
+    """A namespace from parsed JSON or YAML. Raises ObjectError."""
+    return _convert(raw, Namespace)
 
 
 def event(raw: Any) -> Event:

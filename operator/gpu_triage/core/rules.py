@@ -42,6 +42,11 @@ class Rules(msgspec.Struct, frozen=True):
     """Whether nodes that are not there now can be made when a pod asks for them."""
     domain: str = DOMAIN
     """Prefix of the annotation keys."""
+    old_domains: tuple[str, ...] = ()
+    """Former prefixes of the annotation keys: what stands under them is to go."""
+    name_holders: str = "own"
+    """Which holders of GPUs a message names: ``own``, those of the waiting pod's namespace;
+    ``all``; ``none``. The others are counted."""
     node_starting_seconds: float = 900
     """How long a young node counts as starting, and a pod is told to wait for such nodes."""
     scaling_up_seconds: float = 900

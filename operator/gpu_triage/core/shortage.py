@@ -4,20 +4,21 @@ from gpu_triage.core.causes import Detail
 from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED
 from gpu_triage.core.holders import same_workload, who
+from gpu_triage.core.message import HELD, ITSELF, RESERVED
 from gpu_triage.core.reasons import free_of
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import amounts, count_of, listing
 
 
-def exhausted(detail: Detail, seen: Survey) -> str:
-    """Needed, best node, holders; or why waiting does not help."""
+def exhausted(detail: Detail, seen: Survey) -> tuple[str, str]:
+    """Needed, best node, holders; or why waiting does not help. And of that who has the GPUs."""
     usable = seen.candidates(TOLERATED | OFFERS | ALLOCATABLE)
     wanted = amounts(seen.pod.request)
     short, needed = _short(seen, usable)
     best = max(usable, key=lambda node: seen.free(node, short))
     match detail:
         case Detail.UNHEALTHY_DEVICES:
-            return _unhealthy(seen, usable, wanted)
+            return _unhealthy(seen, usable, wanted), ""
         case Detail.NEVER_FITS:
             largest = max(usable, key=lambda node: node.allocatable.get(short, 0))
             grows = seen.picture.rules.autoscaling
@@ -28,28 +29,31 @@ def exhausted(detail: Detail, seen: Survey) -> str:
             return (
                 f"Needs {needed} {short} on one node{over}; {which}, {largest.name}, offers"
                 f" {largest.allocatable.get(short, 0)}: {vain}."
-            )
+            ), ""
         case Detail.FRAGMENTED:
             total = sum(max(0, seen.free(node, short)) for node in usable)
             most = max(0, seen.free(best, short))
             return (
                 f"Needs {needed} {short} on one node; {total} are free on"
                 f" {count_of(len(usable), 'node')}, at most {most} on one ({best.name})."
-            )
+            ), ""
     sentence = f"Needs {wanted} on one node; best of {len(usable)}: {best.name} has"
     sentence += f" {free_of(seen, best)}{_ailing(best, short)}."
-    there = " there" if len(usable) > 1 else ""
-    if reserved := seen.picture.reserved_for_others(seen.pod, best.name):
-        sentence += f" Reserved{there} for {who(seen.pod, reserved, short)}."
-    held = [
-        pod for pod in seen.picture.holders.get(best.name, {}).values() if pod.request.get(short, 0)
-    ]
-    if held:
-        sentence += f" Held{there} by {who(seen.pod, held, short)}."
+    taken = _taken(seen, best, short, " there" if len(usable) > 1 else "")
+    return sentence + taken, taken
+
+
+def _taken(seen: Survey, node: NodeFacts, resource: str, there: str) -> str:
+    """For whom a node's GPUs are reserved and who holds them."""
+    which, sentence = seen.picture.rules.name_holders, ""
+    if reserved := seen.picture.reserved_for_others(seen.pod, node.name):
+        sentence += f" {RESERVED}{there} for {who(seen.pod, reserved, resource, which)}."
+    holders = seen.picture.holders.get(node.name, {}).values()
+    if held := [pod for pod in holders if pod.request.get(resource, 0)]:
+        sentence += f" {HELD}{there} by {who(seen.pod, held, resource, which)}."
     if own := [pod for pod in held if same_workload(pod, seen.pod)]:
-        sentence += (
-            f" {own[0].name} is of its own workload, {seen.pod.workload}: it waits for itself."
-        )
+        holder = own[0].name if which != "none" else "One"
+        sentence += f" {holder} is of its own workload, {seen.pod.workload}: {ITSELF}."
     return sentence
 
 

@@ -1,16 +1,15 @@
-"""The four annotations on a pod: what should stand there against what does, and the write to make.
+"""The four annotations on a pod: what should stand there, and the writes that make it so.
 
 By server-side apply on the pod's status: what is left out of the body is removed, a repeated apply
 changes nothing, and the pod's spec cannot be reached that way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.write import Kind, Write
 
 MANAGER = "gpu-triage"
@@ -29,32 +28,60 @@ def values(standing: Standing | None) -> dict[str, str]:
     }
 
 
-def change(
-    pod: PodFacts, there: Mapping[str, str], standing: Standing | None, domain: str
-) -> Write | None:
-    """The write that makes a pod say what it should; None where it says so already.
+def publish(standing: Standing, domain: str, left: Iterable[str] = ()) -> Write:
+    """The write that makes a pod say its word, and nothing else of ours.
+
+    The pod's uid is its precondition: another pod that was made under the same name is refused.
 
     Args:
-        pod: whose name and uid the write is for. The uid is its precondition: another pod that was
-            made under the same name is refused.
-        there: what stands on the pod, without the domain.
-        standing: what should; None for nothing.
+        standing: the word, with its pod.
         domain: prefix of the keys.
+        left: keys of ours to take over on the way; see ``take_over``.
     """
-    wanted = values(standing)
-    if wanted == there:
-        return None
-    metadata: dict[str, object] = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
-    if wanted:
-        metadata["annotations"] = {f"{domain}/{key}": value for key, value in wanted.items()}
+    pod = standing.pod
+    marks = {f"{domain}/{key}": value for key, value in values(standing).items()}
+    return _apply(
+        Kind.ANNOTATION,
+        pod.namespace,
+        pod.name,
+        pod.uid,
+        {**dict.fromkeys(left, ""), **marks},
+        says=spell(standing),
+    )
+
+
+def spell(standing: Standing | None) -> str:
+    """What a write about a word says, apart from numbers."""
+    return f"{standing.cause}/{standing.detail}/{standing.since}" if standing is not None else ""
+
+
+def removal(namespace: str, name: str, uid: str) -> Write:
+    """Takes off a pod whatever this manager has applied, of whichever domain."""
+    return _apply(Kind.REMOVAL, namespace, name, uid, {}, says="")
+
+
+def take_over(namespace: str, name: str, uid: str, keys: Iterable[str]) -> Write:
+    """Makes this manager the only owner of keys that a removal has left standing.
+
+    They were written by somebody else too, as by ``kubectl apply`` of a pod that was copied with
+    its annotations. Another value makes the others lose them; the same one would be shared.
+    """
+    return _apply(Kind.REMOVAL, namespace, name, uid, dict.fromkeys(keys, ""), says="")
+
+
+def _apply(
+    kind: Kind, namespace: str, name: str, uid: str, annotations: dict[str, str], *, says: str
+) -> Write:
+    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
+    if annotations:
+        metadata["annotations"] = annotations
     return Write(
-        Kind.ANNOTATION if wanted else Kind.REMOVAL,
+        kind,
         "PATCH",
-        f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
-        f"?fieldManager={MANAGER}&force=true",
+        f"/api/v1/namespaces/{namespace}/pods/{name}/status?fieldManager={MANAGER}&force=true",
         "application/apply-patch+yaml",
         msgspec.json.encode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}),
-        says=f"{standing.cause}/{standing.detail}/{standing.since}" if standing else "",
+        says=says,
     )
 
 

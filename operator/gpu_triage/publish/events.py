@@ -5,11 +5,13 @@ comes from the spell, so an operator that starts anew meets its own Event and do
 """
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
+from gpu_triage.core import objects
 from gpu_triage.core.causes import EventType
 from gpu_triage.core.vocabulary import VOCABULARY, sense
 from gpu_triage.publish.write import Kind, Write
@@ -23,11 +25,33 @@ NAME_LENGTH = 253
 
 
 class Told(msgspec.Struct, frozen=True):
-    """An Event that is there."""
+    """What is known of the Event of a spell."""
 
     name: str
     renew: float
-    """When its series must be written next, in seconds since 1970."""
+    """When it is looked at next, in seconds since 1970."""
+    made: bool = True
+    """False: it was not to be made, as the pod was one of many."""
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """Until when a pod gets no new Event."""
+
+    until: float = 0.0
+    """In seconds since 1970."""
+    latest: EventType | None = None
+    """The type of its latest Event, as far as is known."""
+    own: str = ""
+    """The Event of a spell that goes on since before we came, which may be there or not."""
+    own_until: float = 0.0
+    """Until when that one is not made."""
+
+    def ends(self, kind: EventType, name: str) -> float:
+        """From when on an Event may be made: a Warning after a Normal one at once."""
+        if name == self.own:
+            return self.own_until
+        worse = kind is EventType.WARNING and self.latest is EventType.NORMAL
+        return 0.0 if worse else self.until
 
 
 def change(standing: Standing, told: Told | None, now: float, period: float) -> Write | None:
@@ -35,27 +59,71 @@ def change(standing: Standing, told: Told | None, now: float, period: float) -> 
 
     Args:
         standing: the word.
-        told: the Event of this pod that is known to be there.
+        told: what is known of this pod's latest Event.
         now: seconds since 1970.
         period: seconds between two writes of the series.
     """
     kind = event_type(standing)
     if kind is None:
         return None
-    name = _name(standing, kind)
-    if told is None or told.name != name:
+    name = name_of(standing, kind)
+    if told is not None and told.name == name and now < told.renew:
+        return None
+    if told is None or told.name != name or not told.made:
         return _create(standing, kind, name, now, period)
-    if now >= told.renew:
-        return _renew(standing, name, now, period)
-    return None
+    return _renew(standing, name, now, period)
 
 
-def made(standing: Standing, now: float, period: float) -> Told | None:
-    """What is known once the write has succeeded, or the Event was there already."""
+def known(standing: Standing, now: float, period: float, *, made: bool = True) -> Told | None:
+    """What is known once an Event is there, or is not to be made; None for a word without one."""
     kind = event_type(standing)
     if kind is None:
         return None
-    return Told(_name(standing, kind), standing.since + period * _count(standing, now, period))
+    renew = standing.since + period * _count(standing, now, period)
+    return Told(name_of(standing, kind), renew, made)
+
+
+def is_of(told: Told | None, standing: Standing) -> bool:
+    """Whether what is known is of the spell that a word stands for."""
+    kind = event_type(standing)
+    return told is not None and kind is not None and told.name == name_of(standing, kind)
+
+
+def silence(there: Mapping[str, str], standing: Standing | None, gap: float) -> Silence:
+    """How long a pod gets no new Event, told from the annotations that an earlier life has left.
+
+    The Event of the word that stands there was made ``gap`` after the word began at the latest, so
+    the same limit holds as if nothing had been forgotten.
+
+    Args:
+        there: the annotations, without the domain.
+        standing: the word that stands now.
+        gap: seconds between two new Events.
+    """
+    since, latest = objects.seconds(there.get("since")), _type_of(there)
+    if since is None:
+        return Silence()
+    if latest is None:
+        return Silence(since + gap)
+    # It may itself have been made as late as the Event before it allowed.
+    until, own = since + 2 * gap, ""
+    if standing is not None and standing.since == since and standing.cause == there.get("cause"):
+        own = name_of(standing, latest)
+    return Silence(until, latest, own, since + gap)
+
+
+def made(silence: Silence, standing: Standing, now: float, gap: float, *, new: bool) -> Silence:
+    """The same after an Event has been made, or was found to be there already."""
+    until = now + gap if new else min(now, standing.since + gap) + gap
+    return Silence(max(silence.until, until), event_type(standing))
+
+
+def _type_of(there: Mapping[str, str]) -> EventType | None:
+    for cause, word in VOCABULARY.items():
+        if cause == there.get("cause"):
+            detail = next((each for each in word.details if each == there.get("detail")), None)
+            return sense(cause, detail).event if detail is not None else None
+    return None
 
 
 def event_type(standing: Standing) -> EventType | None:
@@ -125,7 +193,8 @@ def _series(standing: Standing, now: float, period: float) -> dict[str, object]:
     }
 
 
-def _name(standing: Standing, kind: EventType) -> str:
+def name_of(standing: Standing, kind: EventType) -> str:
+    """The name of a spell's Event."""
     pod = standing.pod
     spell = f"{pod.uid}/{standing.cause}/{kind}/{standing.since}"
     digest = hashlib.sha256(spell.encode()).hexdigest()[:16]

@@ -1,13 +1,57 @@
-"""One pod: what should be said about it, what is known to be said, and the next write."""
+"""One pod: what should be said about it, what is known to be said, and the next write.
+
+Nothing is remembered that a restart would need: what stands on the pod says how long the pod is to
+be left alone.
+"""
 
 import math
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish import annotations, events
-from gpu_triage.publish.write import Write
+from gpu_triage.publish.events import Silence
+from gpu_triage.publish.queue import Rank
+from gpu_triage.publish.terms import Terms
+from gpu_triage.publish.write import Kind, Write
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """When and under which circumstances a pod is looked at."""
+
+    now: float
+    """Seconds since 1970, for what is written."""
+    clock: float
+    """Seconds that never go back, for what lasts."""
+    speaks: bool
+    """Whether the pod may have Events: it is not one of many."""
+    closed: Callable[[Kind], float]
+    """From when on a kind of write may be tried, by the clock."""
+    reopened: int
+    """How often writes were let through again after all had been refused."""
+
+
+class Due(msgspec.Struct, frozen=True):
+    """A write that a pod needs."""
+
+    rank: Rank
+    kind: Kind
+    says: str
+    at: float
+    """From when on, by the clock."""
+    make: Callable[[], Write | None]
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A write that was refused, and until when none that says the same is tried, by the clock."""
+
+    kind: Kind
+    says: str
+    until: float
+    reopened: int
 
 
 class Target(msgspec.Struct):
@@ -15,16 +59,64 @@ class Target(msgspec.Struct):
 
     pod: PodFacts
     standing: Standing | None
+    silence: Silence = Silence()
     echo: tuple[dict[str, str], dict[str, str]] | None = None
     """What the watch showed when we wrote, and what we wrote: our own write comes back later."""
+    step: str | None = None
+    """The next step that stands on the pod; None where that is not known."""
+    said: float = -math.inf
+    """When the text was written last."""
+    wrote: tuple[dict[str, str], ...] = ()
+    """What was written, the latest first: the watch shows it late."""
+    written: float = -math.inf
+    """When it was."""
+    left: tuple[str, ...] = ()
+    """Keys that we do not own alone, so that a write has left them standing: to be taken over."""
+    taken_over: bool = False
+    """They have been."""
+    stubborn: frozenset[str] = frozenset()
+    """Those that stand even so."""
     told: events.Told | None = None
-    refused: Write | None = None
-    refused_until: float = 0.0
+    refused: Refused | None = None
     failures: int = 0
     not_before: float = 0.0
     due: float = math.inf
-    """When it is looked at again without being asked for."""
+    """When it is looked at again without being asked for, by the clock."""
     gone: bool = False
+
+    def begin(self, terms: Terms, clock: float) -> None:
+        """Takes what stands on the pod for what an earlier life, or another, has said."""
+        self.silence = events.silence(self.pod.published, self.standing, terms.event_gap)
+        self.told, self.echo, self.step = None, None, None
+        self.said = clock if self.pod.published else -math.inf
+
+    def take(self, pod: PodFacts, standing: Standing | None, terms: Terms, clock: float) -> None:
+        """Takes the pod as it is now, and what should be said of it."""
+        other = pod.published not in (self.pod.published, *self.wrote)
+        self.pod, self.standing = pod, standing
+        if other and pod.published:
+            self.begin(terms, clock)  # another replica has written, or somebody else
+
+    def wrote_now(
+        self, pod: PodFacts, stands: dict[str, str], left: tuple[str, ...], clock: float
+    ) -> None:
+        """Notes what has been written on the pod as it was then.
+
+        Args:
+            pod: the pod when it was written on.
+            stands: what stands on it now.
+            left: keys of ours among that, which were not to stand.
+            clock: when.
+        """
+        self.echo = (pod.published, stands)
+        self.wrote = (stands, *self.wrote)[:3]
+        self.written = clock
+        if self.left:
+            self.left, self.taken_over = (), True  # the write that drops them is next
+        elif self.taken_over:
+            self.stubborn = frozenset(left)
+        else:
+            self.left = left
 
     def there(self) -> dict[str, str]:
         """What stands on the pod, as far as is known."""
@@ -33,28 +125,87 @@ class Target(msgspec.Struct):
         self.echo = None
         return self.pod.published
 
-    def next_write(self, now: float, domain: str, event_period: float) -> Write | None:
-        """The write that the pod needs now: the annotation first, its Event once that stands.
+    def next(self, terms: Terms, at: Moment) -> tuple[Due | None, float]:
+        """The write that is due, and when to look again if nothing changes, by the clock.
 
         None while its word has no message yet: what stands on the pod stays until there is
         something to say, and what was to be said before is not true any more.
         """
         unsaid = self.standing is not None and not self.standing.message
-        if self.gone or unsaid or now < self.not_before:
-            return None
-        write = annotations.change(self.pod, self.there(), self.standing, domain)
-        if write is None and self.standing is not None:
-            write = events.change(self.standing, self.told, now, event_period)
-        return None if write is not None and self._is_refused(write, now) else write
+        if self.gone or unsaid:
+            return None, math.inf
+        self._pass_over(terms, at)
+        best, again = None, math.inf
+        for each in self._needed(terms, at):
+            when = max(each.at, self.not_before, self._refused_until(each, at))
+            when = max(when, at.closed(each.kind))
+            if when > at.clock:
+                again = min(again, when)
+            elif best is None or each.rank < best.rank:
+                best = each
+        if self.told is not None and self.told.renew > at.now:
+            again = min(again, at.clock + self.told.renew - at.now)
+        return best, again
 
-    def look_again(self, now: float) -> float:
-        """When a pod that needs no write now may need one, if nothing changes; else infinity."""
-        renew = self.told.renew if self.told is not None else math.inf
-        times = (self.not_before, self.refused_until, renew)
-        return min((each for each in times if each > now), default=math.inf)
+    def _needed(self, terms: Terms, at: Moment) -> Iterator[Due]:
+        there, wanted = self.there(), annotations.values(self.standing)
+        there = {
+            key: value for key, value in there.items() if terms.whole(key) not in self.stubborn
+        }
+        differs = {key for key in {*there, *wanted} if there.get(key) != wanted.get(key)}
+        put_right = self.wrote[:1] == (wanted,) and not self.left
+        begins = self.written + terms.again if put_right else 0.0
+        if self.standing is None:
+            if differs:
+                yield Due(Rank.REMOVAL, Kind.REMOVAL, "", begins, self._removal)
+            return
+        says = annotations.spell(self.standing)
+        publish = partial(annotations.publish, self.standing, terms.domain, self.left)
+        if differs - {"message"} or "message" not in there:
+            yield Due(Rank.WORD, Kind.ANNOTATION, says, begins, publish)
+            return
+        yield from self._events(self.standing, terms, at)
+        step = self.standing.step
+        if not differs:
+            self.step = step if step is not None else self.step
+        elif not self.standing.said.differs_in_holders_alone(there["message"]):
+            news = self.step is not None and step is not None and step != self.step
+            rank, pause = (Rank.FIX, terms.fix) if news else (Rank.NUMBERS, terms.refresh)
+            yield Due(rank, Kind.ANNOTATION, says, max(begins, self.said + pause), publish)
 
-    def _is_refused(self, write: Write, now: float) -> bool:
+    def _events(self, standing: Standing, terms: Terms, at: Moment) -> Iterator[Due]:
+        kind = events.event_type(standing)
+        if kind is None or not at.speaks:
+            return
+        told = self.told if events.is_of(self.told, standing) else None
+        make = partial(events.change, standing, told, at.now, terms.event_period)
+        if told is not None and told.made:
+            begins = at.clock + told.renew - at.now
+            yield Due(Rank.SERIES, Kind.SERIES, told.name, begins, make)
+        else:
+            name = events.name_of(standing, kind)
+            begins = max(told.renew if told is not None else 0.0, self.silence.ends(kind, name))
+            yield Due(Rank.EVENT, Kind.EVENT, name, at.clock + begins - at.now, make)
+
+    def _pass_over(self, terms: Terms, at: Moment) -> None:
+        """Lets the time of an Event of one of many pass, until the next of its series."""
+        standing = self.standing
+        if standing is None or at.speaks:
+            return
+        of = events.is_of(self.told, standing)
+        if not of or (self.told is not None and self.told.renew <= at.now):
+            made = of and self.told is not None and self.told.made
+            self.told = events.known(standing, at.now, terms.event_period, made=made)
+
+    def _removal(self) -> Write:
+        where = (self.pod.namespace, self.pod.name, self.pod.uid)
+        if self.left:
+            return annotations.take_over(*where, self.left)
+        return annotations.removal(*where)
+
+    def _refused_until(self, due: Due, at: Moment) -> float:
         before = self.refused
-        if before is None or now >= self.refused_until:
-            return False
-        return before.kind is write.kind and before.says == write.says
+        if before is None or before.reopened != at.reopened:
+            return 0.0
+        same = before.kind is due.kind and before.says == due.says
+        return before.until if same else 0.0

@@ -57,6 +57,8 @@ class Answer(msgspec.Struct, frozen=True):
     """The fields and reasons that its Status object names: metadata.uid, NamespaceTerminating …"""
     message: str = ""
     """Its text, cut: it may quote the whole object."""
+    annotations: dict[str, str] = {}
+    """Those that the object has after the write."""
 
 
 class UnreachableError(Exception):

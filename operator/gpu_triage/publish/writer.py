@@ -9,17 +9,26 @@ import contextlib
 import heapq
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish import annotations, events
+from gpu_triage.publish.bucket import Bucket
 from gpu_triage.publish.counters import Counters
-from gpu_triage.publish.target import Target
+from gpu_triage.publish.crowds import Crowds
+from gpu_triage.publish.queue import EVENTS, Queue, Rank
+from gpu_triage.publish.refusals import Refusals
+from gpu_triage.publish.target import Due, Moment, Refused, Target
+from gpu_triage.publish.terms import Terms
 from gpu_triage.publish.write import Answer, Kind, Result, Send, UnreachableError, Write, meaning
 
 log = logging.getLogger(__name__)
 
+CONNECTIONS = 8
+"""Requests on their way at once, never two about one pod: with them 50 a second are reached while
+an answer takes up to 160 ms."""
 BACKOFF_SECONDS = 1.0
 MOST_SECONDS = 60.0
 OUTAGE_SECONDS = 15.0
@@ -29,16 +38,16 @@ REFUSED_SECONDS = 600.0
 
 
 class Writer:
-    """Writes what differs, one request at a time."""
+    """Writes what differs, as fast as the terms allow."""
 
     def __init__(
         self,
         send: Send,
         now: Callable[[], float],
         counters: Counters,
+        terms: Terms,
         *,
-        domain: str,
-        event_period: float,
+        clock: Callable[[], float] | None = None,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         """Starts held back: nothing is written before ``hold(False)``.
@@ -47,21 +56,27 @@ class Writer:
             send: sends a request; raises UnreachableError where no answer came.
             now: seconds since 1970.
             counters: where requests are counted.
-            domain: prefix of the annotation keys.
-            event_period: seconds between two writes of an Event's series.
+            terms: how much may be written.
+            clock: seconds that never go back; ``now`` where it is not given.
             may_write: asked before each write; while it is False none is made, and whoever makes
                 it True calls ``hold(False)``.
         """
         self._send = send
         self._now = now
+        self._clock = clock or now
         self._counters = counters
-        self._domain = domain
-        self._event_period = event_period
+        self._terms = terms
         self._may_write = may_write
         self._held = True
+        self._ending = False
         self._targets: dict[str, Target] = {}
-        self._removals: dict[str, None] = {}
-        self._changes: dict[str, None] = {}
+        self._queue = Queue()
+        self._crowds = Crowds(terms.event_pods)
+        self._bucket = Bucket(terms.rate, terms.burst)
+        self._refreshes = Bucket(terms.refreshes, terms.refreshes)
+        self._refusals = Refusals()
+        self._flying: set[str] = set()
+        """Pods about which a request is on its way."""
         self._later: list[tuple[float, str]] = []
         self._paused_until = 0.0
         self._outages = 0
@@ -75,85 +90,178 @@ class Writer:
             if standing is None and not pod.published:
                 return
             target = self._targets[pod.uid] = Target(pod, standing)
-        target.pod, target.standing = pod, standing
+            target.begin(self._terms, self._clock())
+        else:
+            target.take(pod, standing, self._terms, self._clock())
+        if standing is None:
+            self._crowds.leave(pod.uid)
+        else:
+            self._crowds.join(pod, standing.cause)
         self._plan(target)
 
     def leave(self, uid: str) -> None:
         """Leaves a pod as it is: what was to be written to it is dropped."""
         self._targets.pop(uid, None)
-        self._unqueue(uid)
+        self._crowds.leave(uid)
+        self._queue.drop(uid)
+        self._count_queued()
 
     def hold(self, held: bool) -> None:
         """Holds every write back, or lets them go.
 
         They are held while the picture of the cluster is not to be trusted.
         """
-        self._held = held
-        self._wake.set()
+        if held is not self._held:
+            self._held = held
+            self._wake.set()
 
     async def run(self) -> None:
         """Writes for ever."""
-        while True:
-            self._wake.clear()
-            wait = await self.step()
-            if wait > 0:
-                timeout = None if math.isinf(wait) else wait
-                # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(timeout):
-                        await self._wake.wait()
+        try:
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    self._wake.clear()
+                    wait = math.inf
+                    if len(self._flying) < CONNECTIONS:
+                        picked = self._pick()
+                        if isinstance(picked, tuple):
+                            group.create_task(self._make(*picked))
+                            continue
+                        wait = picked
+                    await self._rest(wait)
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
 
     async def step(self) -> float:
         """Makes one write where one is due; returns for how many seconds none is."""
-        now = self._now()
+        picked = self._pick()
+        if isinstance(picked, tuple):
+            await self._make(*picked)
+            return 0.0
+        return picked
+
+    async def finish(self, seconds: float) -> None:
+        """Makes the removals that wait, for so long at most, and nothing else any more.
+
+        ``run`` goes on meanwhile. What is left is removed at the next start.
+        """
+        self._ending = True
+        self._wake.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._held and (self._flying or self._removes()):
+                    await asyncio.sleep(0.02)
+
+    def _removes(self) -> bool:
+        first = self._queue.first()
+        return first is not None and first[1] is Rank.REMOVAL
+
+    async def _rest(self, seconds: float) -> None:
+        timeout = None if math.isinf(seconds) else seconds
+        # Not wait_for: in Python 3.11 it can swallow the cancellation that ends this task.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._wake.wait()
+
+    def _pick(self) -> tuple[Target, Due, Write] | float:
+        """The next write, or for how many seconds there is none."""
         if self._held or not self._may_write():
             return math.inf
-        if now < self._paused_until:
-            return self._paused_until - now
-        self._take_due(now)
-        uid = next(iter(self._removals or self._changes), None)
-        if uid is None:
-            return self._later[0][0] - now if self._later else math.inf
-        self._unqueue(uid)
-        target = self._targets[uid]
-        write = target.next_write(now, self._domain, self._event_period)
-        if write is not None:
-            await self._make(target, write)
-        if self._targets.get(uid) is target:
-            self._plan(target)
-        return 0
+        clock = self._clock()
+        if clock < self._paused_until:
+            return self._paused_until - clock
+        self._take_due(clock)
+        while (first := self._queue.first(closed := self._closed(clock))) is not None:
+            uid, rank = first
+            target = self._targets[uid]
+            due, again = target.next(self._terms, self._moment(target))
+            if due is None or due.rank is not rank:
+                self._put(target, due, again)
+                continue
+            wait = self._bucket.wait(clock)
+            if rank is Rank.NUMBERS:
+                wait = max(wait, self._refreshes.wait(clock))
+            if wait:
+                return min(wait, self._until_next(clock, closed))
+            write = due.make()
+            assert write is not None  # it is due
+            self._bucket.take(clock)
+            if rank is Rank.NUMBERS:
+                self._refreshes.take(clock)
+            self._refusals.trying(write.kind, target.pod.namespace, clock)
+            self._flying.add(uid)
+            self._queue.drop(uid)
+            self._count_queued()
+            return target, due, write
+        return self._until_next(clock, closed)
+
+    def _closed(self, clock: float) -> dict[Rank, float]:
+        """The ranks of which nothing may be written now, and for how long."""
+        if self._ending:
+            return {rank: math.inf for rank in Rank if rank is not Rank.REMOVAL}
+        kinds = {rank: Kind.EVENT if rank in EVENTS else Kind.ANNOTATION for rank in Rank}
+        until = {rank: self._refusals.until(kind) for rank, kind in kinds.items()}
+        return {rank: end - clock for rank, end in until.items() if end > clock}
+
+    def _until_next(self, clock: float, closed: Mapping[Rank, float]) -> float:
+        due = self._later[0][0] - clock if self._later else math.inf
+        return min([due, *closed.values()]) if self._queue else due
+
+    def _moment(self, target: Target) -> Moment:
+        pod = target.pod
+        return Moment(
+            self._now(),
+            self._clock(),
+            self._crowds.among_oldest(pod.uid),
+            partial(self._refusals.until_in, pod.namespace),
+            self._refusals.reopened,
+        )
 
     def _plan(self, target: Target) -> None:
         """Queues a pod that needs a write, else notes when to look at it again."""
-        uid, now = target.pod.uid, self._now()
-        self._unqueue(uid)
-        if target.next_write(now, self._domain, self._event_period) is not None:
-            (self._removals if target.standing is None else self._changes)[uid] = None
-            self._wake.set()
-        elif not target.gone:
-            due = target.look_again(now)
-            if due != target.due and not math.isinf(due):
-                heapq.heappush(self._later, (due, uid))
-                self._wake.set()
-            target.due = due
-        self._counters.queued = len(self._removals) + len(self._changes)
+        if target.pod.uid not in self._flying:  # else when the answer is here
+            self._put(target, *target.next(self._terms, self._moment(target)))
 
-    def _take_due(self, now: float) -> None:
-        while self._later and self._later[0][0] <= now:
+    def _put(self, target: Target, due: Due | None, again: float) -> None:
+        uid = target.pod.uid
+        if due is not None:
+            self._queue.put(uid, due.rank)
+            self._wake.set()
+        else:
+            self._queue.drop(uid)
+        # Also while it is queued: what comes to be due meanwhile may be worth more.
+        if again != target.due and not math.isinf(again):
+            heapq.heappush(self._later, (again, uid))
+            self._wake.set()
+        target.due = again
+        self._count_queued()
+
+    def _take_due(self, clock: float) -> None:
+        while self._later and self._later[0][0] <= clock:
             due, uid = heapq.heappop(self._later)
             target = self._targets.get(uid)
             if target is not None and target.due == due:
                 target.due = math.inf
                 self._plan(target)
 
-    def _unqueue(self, uid: str) -> None:
-        self._removals.pop(uid, None)
-        self._changes.pop(uid, None)
-        self._counters.queued = len(self._removals) + len(self._changes)
+    def _count_queued(self) -> None:
+        self._counters.queued = len(self._queue)
 
-    async def _make(self, target: Target, write: Write) -> None:
+    async def _make(self, target: Target, due: Due, write: Write) -> None:
+        uid = target.pod.uid
         # The pod may change while the answer is on its way; this is what was written about.
         pod, standing = target.pod, target.standing
+        try:
+            await self._ask(target, due, write, pod, standing)
+        finally:
+            self._flying.discard(uid)
+            self._wake.set()
+        if (current := self._targets.get(uid)) is not None:
+            self._plan(current)
+
+    async def _ask(
+        self, target: Target, due: Due, write: Write, pod: PodFacts, standing: Standing | None
+    ) -> None:
         try:
             answer = await self._send(write)
         except UnreachableError as error:
@@ -167,36 +275,61 @@ class Writer:
             self._pause(answer.retry_after or 0.0)
             return
         self._outages = 0
+        clock = self._clock()
         if result is Result.RETRY:
             pause = min(MOST_SECONDS, BACKOFF_SECONDS * 2 ** min(target.failures, 6))
             target.failures += 1
-            target.not_before = self._now() + max(pause, answer.retry_after or 0.0)
+            target.not_before = clock + max(pause, answer.retry_after or 0.0)
             log.debug("Write failed kind=%s pod=%s answer=%r", write.kind, pod.key, answer)
             return
         target.failures = 0
+        if result is not Result.REFUSED:
+            self._refusals.taken(write.kind, pod.namespace)
         match result:
             case Result.OK | Result.EXISTS:
                 self._complained.discard(write.kind)
-                self._succeeded(target, write, pod, standing)
+                self._succeeded(target, write, pod, standing, answer)
             case Result.GONE if write.kind is Kind.SERIES:
                 target.told = None  # the Event has expired and is made again
             case Result.GONE:
                 target.gone = True
             case Result.CONFLICT:
                 # The watch brings the pod as it is now, and it is judged anew.
-                target.not_before = self._now() + BACKOFF_SECONDS
+                target.not_before = clock + BACKOFF_SECONDS
             case _:
-                target.refused, target.refused_until = write, self._now() + REFUSED_SECONDS
-                self._complain(write, answer, result, pod)
+                ending = "NamespaceTerminating" in answer.causes
+                if result is Result.REFUSED:
+                    self._refusals.refused(write.kind, pod.namespace, clock, ending=ending)
+                target.refused = Refused(
+                    write.kind, due.says, clock + REFUSED_SECONDS, self._refusals.reopened
+                )
+                if not ending:
+                    self._complain(write, answer, result, pod)
 
     def _succeeded(
-        self, target: Target, write: Write, pod: PodFacts, standing: Standing | None
+        self,
+        target: Target,
+        write: Write,
+        pod: PodFacts,
+        standing: Standing | None,
+        answer: Answer,
     ) -> None:
+        terms, now, clock = self._terms, self._now(), self._clock()
         if write.kind in (Kind.EVENT, Kind.SERIES):
             assert standing is not None  # only a word that stands has an Event
-            target.told = events.made(standing, self._now(), self._event_period)
+            target.told = events.known(standing, now, terms.event_period)
+            if write.kind is Kind.EVENT:
+                new = answer.status < 400
+                target.silence = events.made(
+                    target.silence, standing, now, terms.event_gap, new=new
+                )
             return
-        target.echo = (pod.published, annotations.values(standing))
+        values = annotations.values(standing)
+        left = self._left(answer.annotations, values)
+        stands = {**values, **{terms.short(key): answer.annotations[key] for key in left}}
+        target.wrote_now(pod, stands, left, clock)
+        target.said = clock
+        target.step = standing.step if standing is not None else None
         if standing is None:
             log.info("Removed verdict pod=%s", pod.key)
         else:
@@ -207,8 +340,13 @@ class Writer:
                 standing.detail,
             )
 
+    def _left(self, there: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """The keys of ours that stand after a write without having been written."""
+        own = [key for key in there if self._terms.is_own(key)]
+        return tuple(sorted(key for key in own if self._terms.short(key) not in wanted))
+
     def _complain(self, write: Write, answer: Answer, result: Result, pod: PodFacts) -> None:
-        if write.kind in self._complained or "NamespaceTerminating" in answer.causes:
+        if write.kind in self._complained:
             return
         self._complained.add(write.kind)
         refused = result is Result.REFUSED
@@ -218,19 +356,30 @@ class Writer:
             pod.key,
             answer.status,
             answer.message,
-            _RIGHTS[write.kind] if refused else "report this, with the versions in use",
+            _fix(write, answer) if refused else "report this, with the versions in use",
         )
 
     def _pause(self, at_least: float) -> None:
         """Lets the API server come back: it refuses everybody, not this one pod."""
-        pause = min(OUTAGE_SECONDS, BACKOFF_SECONDS * 2 ** min(self._outages, 6))
-        self._outages += 1
-        self._paused_until = self._now() + max(pause, at_least)
+        clock = self._clock()
+        if clock >= self._paused_until:  # of several that were on their way, one counts
+            self._outages += 1
+        pause = min(OUTAGE_SECONDS, BACKOFF_SECONDS * 2 ** min(self._outages - 1, 6))
+        self._paused_until = max(self._paused_until, clock + max(pause, at_least))
 
     def _count(self, write: Write, result: Result) -> None:
         self._counters.writes[write.kind, result] += 1
 
 
+def _fix(write: Write, answer: Answer) -> str:
+    # Policies and webhooks alike "denied" it; a missing right only is forbidden.
+    return _POLICY if "denied" in answer.message else _RIGHTS[write.kind]
+
+
+_POLICY = (
+    "the policy that it names must let this account write its annotations and Events; it has to"
+    " know the account and GPU_TRIAGE_ANNOTATION_DOMAIN"
+)
 _RIGHTS = {
     Kind.ANNOTATION: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
     Kind.REMOVAL: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
