@@ -21,7 +21,7 @@ e2e: controlplane ## the tests on a real control plane
 	$(BIN)/python -m pytest tests/e2e tests/controlplane
 
 monitoring: controlplane programs ## metrics, alerts and dashboard against a real Prometheus and Alertmanager
-	$(BIN)/python -m pytest tests/monitoring
+	$(BIN)/python -m pytest tests/monitoring tests/e2e/test_monitoring.py
 
 programs: $(READY)
 	$(BIN)/python -m tests.monitoring
