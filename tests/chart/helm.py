@@ -36,6 +36,7 @@ class Helm:
         self._binary = provide(["helm"])["helm"]
         self._environment = {
             "PATH": os.environ["PATH"],
+            "HOME": str(folder),
             "HELM_CACHE_HOME": str(folder / "cache"),
             "HELM_CONFIG_HOME": str(folder / "config"),
             "HELM_DATA_HOME": str(folder / "data"),

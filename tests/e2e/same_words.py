@@ -80,6 +80,8 @@ def truth(cluster):
         synced=lambda: True,
         judged=lambda: True,
         ages=dict,
+        leads=lambda: True,
+        pod_rows=True,
     )
     marks = [
         (pod.key, _word(standing.get(pod.uid)), _there(pod))

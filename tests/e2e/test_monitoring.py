@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests import builders
+from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
     ACCOUNT,
@@ -32,7 +33,8 @@ def watched(cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("monitoring")
     token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
     kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
-    rules = with_values(folder, {"GPUTriageAllocatableZero": {"for": "1s"}})
+    soon = {"GPUTriageAllocatableZero": {"for": "1s"}}
+    rules = with_values(Helm(tmp_path_factory.mktemp("helm")), folder, alerts=soon)
     with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as operator:
         operator.wait_ready()
         with monitoring(folder, operator.address, [rules]) as both:

@@ -107,12 +107,13 @@ def test_a_policy_that_denies_is_named_once_and_asked_seldom(cluster, waiting_po
                 "triage.example.com/cause" in pod["metadata"].get("annotations", {}) for pod in pods
             )
 
-        laboratory.wait_for("all are annotated", annotated, timeout=60)
+        laboratory.wait_for("all are annotated", annotated, 60, seen=operator.log.read_text)
         tried = operator.metric(sample)
         assert operator.stop() == 0
     assert tried < 20  # fewer than there are pods
     assert len(warnings) == 1
-    assert "ValidatingAdmissionPolicy 'gpu-triage-pods'" in warnings[0]
+    assert "ValidatingAdmissionPolicy" in warnings[0]
+    assert "gpu-triage-pods" in warnings[0]
     assert "fix='the policy that it names must let this account write" in warnings[0]
     take_rights(cluster)
 

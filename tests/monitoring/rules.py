@@ -74,24 +74,15 @@ def on_trial(folder, files, *trials):
     return promtool("test", "rules", trial)
 
 
-def with_values(folder, changes):
-    """Write the rules as the chart renders them with `prometheusRule.alerts: changes`.
+def with_values(helm, folder, **values):
+    """Write the rules as the chart renders them; return the file.
 
     Args:
+        helm: Of tests.chart.
         folder: Where to.
-        changes: By the alert's name: `enabled`, `for`, `severity`.
+        values: Of `prometheusRule`.
     """
-    groups = []
-    for file, on in ((ALERTS, True), (OPTIONAL, False)):
-        for group in yaml.safe_load(file.read_text())["groups"]:
-            rules = []
-            for rule in group["rules"]:
-                change = changes.get(rule["alert"], {})
-                if change.get("enabled", on):
-                    labels = {**rule["labels"], "severity": rule["labels"]["severity"]}
-                    rules.append({**rule, "labels": labels, "for": change.get("for", rule["for"])})
-            if rules:
-                groups.append({**group, "rules": rules})
+    rendered = helm.render({"prometheusRule": {"enabled": True, **values}})
     path = folder / "rules.yaml"
-    path.write_text(yaml.safe_dump({"groups": groups}))
+    path.write_text(yaml.safe_dump(rendered["PrometheusRule", "gpu-triage"]["spec"]))
     return path

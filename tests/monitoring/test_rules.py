@@ -6,7 +6,8 @@ import pytest
 
 from gpu_triage.core.causes import PENDING, Audience, Detail
 from gpu_triage.core.vocabulary import VOCABULARY
-from tests.monitoring.rules import ALERTS, OPTIONAL, alerts, on_trial, promtool
+from tests.chart.helm import Helm
+from tests.monitoring.rules import ALERTS, OPTIONAL, alerts, on_trial, promtool, with_values
 from tests.unit.test_metrics import exposition
 
 RULES = alerts(ALERTS, OPTIONAL)
@@ -211,6 +212,29 @@ def test_promtool_takes_the_files():
     for file in (ALERTS, OPTIONAL):
         content, said = promtool("check", "rules", file)
         assert content, said
+
+
+def test_the_chart_renders_the_same_rules_and_takes_changes(tmp_path):
+    helm = Helm(tmp_path)
+    every = {name: {"enabled": True} for name in RULES}
+    plain = alerts(with_values(helm, tmp_path, alerts=every))
+    assert plain == RULES
+    rendered = with_values(
+        helm,
+        tmp_path,
+        alerts={
+            "GPUTriageStale": {"enabled": False},
+            "GPUTriageTaint": {"enabled": True, "for": "2h", "severity": "warning"},
+        },
+        runbookBaseUrl="https://wiki.example/gpus.md",
+    )
+    assert promtool("check", "rules", rendered)[0]
+    changed = alerts(rendered)
+    assert changed.keys() == alerts(ALERTS).keys() - {"GPUTriageStale"} | {"GPUTriageTaint"}
+    taint = changed["GPUTriageTaint"]
+    assert (taint["for"], taint["labels"]["severity"]) == ("2h", "warning")
+    assert taint["expr"] == RULES["GPUTriageTaint"]["expr"]
+    assert taint["annotations"]["runbook_url"] == "https://wiki.example/gpus.md#gputriagetaint"
 
 
 def test_every_alert_has_cases_and_is_as_people_expect():

@@ -42,7 +42,7 @@ def exposition(
         synced=lambda: synced,
         judged=lambda: judged,
         ages=lambda: {"pods": 61.5, "nodes": 0.25},
-        **rest,
+        **{"leads": lambda: True, "pod_rows": True, **rest},
     )
     return generate_latest(registry(collector)).decode()
 
@@ -161,6 +161,8 @@ def test_pods_have_no_rows_where_that_is_set_or_too_many_wait(caplog):
         synced=lambda: True,
         judged=lambda: True,
         ages=dict,
+        leads=lambda: True,
+        pod_rows=True,
     )
     for _ in range(3):
         assert family(generate_latest(registry(collector)).decode(), "pod_cause_info") == []

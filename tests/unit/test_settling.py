@@ -103,8 +103,10 @@ def test_with_autoscaling_a_first_word_waits_where_a_node_may_be_on_its_way(raw,
         ),
         (
             "0 exhausted, 60 exhausted/reserved, 200 exhausted/fragmented",
-            "62 exhausted/reserved since 2, 202 exhausted/fragmented since 2",
+            "62 exhausted/reserved since 2, 230 exhausted/fragmented since 2",
         ),
+        ("0 exhausted, 60 exhausted/fragmented, 89 exhausted", ""),
+        ("0 exhausted/nodes-lost, 60 exhausted/fragmented", "62 exhausted/fragmented since 2"),
         (
             "0 zero, 60 allocatable-zero/all-unhealthy, 61 allocatable-zero/node-starting",
             "63 allocatable-zero/node-starting since 2",
@@ -115,7 +117,7 @@ def test_with_autoscaling_a_first_word_waits_where_a_node_may_be_on_its_way(raw,
 )
 def test_a_detail_must_last_as_long_and_begins_no_new_word(raw, stands):
     first, _, rest = settled(raw).partition(", ")
-    assert first in ("2 zero", "2 exhausted")
+    assert first in ("2 zero", "2 exhausted", "2 exhausted/nodes-lost")
     assert rest == stands
 
 

@@ -203,7 +203,7 @@ def test_a_pod_waits_since_it_was_first_seen_without_gates(line, published, sinc
 def test_a_detail_that_changes_the_kind_of_event_is_told_within_the_same_word():
     told = Timeline()
     assert told.play("0 exhausted/busy, 60 exhausted/nodes-lost") == (
-        "2 exhausted, 62 exhausted/nodes-lost since 2"
+        "2 exhausted, 90 exhausted/nodes-lost since 2"
     )
     assert told.verdicts.of(UID).detail is Detail.NODES_LOST
 

@@ -21,6 +21,10 @@ _UNTOLD = (Detail.NOT_TRIED, Detail.OTHER)
 """The scheduler has not tried the pod since it fits, or what it said names no reason besides GPUs:
 it may well place it at once."""
 
+_PATIENT = (Detail.BUSY, Detail.RESERVED)
+_ALARMS = (Detail.FRAGMENTED, Detail.NODES_LOST, Detail.UNHEALTHY_DEVICES)
+"""What a full cluster looks like for a moment, and what of it calls for somebody."""
+
 
 class Pace(msgspec.Struct, frozen=True):
     """How long words must last before they stand, in seconds."""
@@ -30,7 +34,8 @@ class Pace(msgspec.Struct, frozen=True):
     scalable: float = 2
     """The same for a first word that an autoscaler may be about to undo."""
     fit: float = 30
-    """It must fit this long without a break before GPUs are said not to be the cause."""
+    """It must fit this long without a break before GPUs are said not to be the cause. So long a
+    full cluster must look fragmented or broken, too, before that is said."""
     restless: float = 60
     """In place of ``settle`` for a pod whose words keep changing."""
     quiet: float = 600
@@ -101,12 +106,22 @@ class Settling(msgspec.Struct):
                 return clock
             self.stirred = clock
             self.finer = _doubt(self.finer, detail, clock)
+            if self._alarms(detail):
+                delay = max(delay, pace.fit)
             return _believed(self.finer, delay, pace)
         if cause is Cause.NOT_GPU:
             return fits + max(pace.fit, delay)
         self.stirred = clock
         self.other = _doubt(self.other, cause, clock)
         return _believed(self.other, delay, pace)
+
+    def _alarms(self, detail: Detail) -> bool:
+        """Whether a detail calls for someone where the one that stands does not.
+
+        A GPU that is freed makes a full cluster look fragmented until the scheduler has taken it,
+        and a plugin that restarts makes its node look lost: neither is worth a Warning.
+        """
+        return detail in _ALARMS and self.detail in _PATIENT
 
     def _first(self, cause: Cause, detail: Detail, pace: Pace, clock: float, fits: float) -> float:
         if cause is not Cause.NOT_GPU:

@@ -52,8 +52,8 @@ class StateCollector(Collector):
         synced: Callable[[], bool],
         judged: Callable[[], bool],
         ages: Callable[[], Mapping[str, float]],
-        leads: Callable[[], bool] = lambda: True,
-        pod_rows: bool = True,
+        leads: Callable[[], bool],
+        pod_rows: bool,
     ) -> None:
         """Reads nothing yet.
 

@@ -64,15 +64,17 @@ class Refusals:
         if every.closed and not ending:
             own.refusals, own.until = 0, 0.0  # while all are refused, no namespace is to blame
 
-    def taken(self, kind: Kind, namespace: str) -> None:
-        """Notes a write that was not refused."""
+    def taken(self, kind: Kind, namespace: str) -> bool:
+        """Notes a write that was not refused; whether all is let through again by that."""
         right = _right(kind)
         every = self._all.pop(right, None)
-        if every is not None and every.closed:
-            self.reopened += 1
-            for key in [key for key in self._namespaces if key[0] == right]:
-                del self._namespaces[key]
         self._namespaces.pop((right, namespace), None)
+        if every is None or not every.closed:
+            return False
+        self.reopened += 1
+        for key in [key for key in self._namespaces if key[0] == right]:
+            del self._namespaces[key]
+        return True
 
 
 def _right(kind: Kind) -> str:

@@ -283,8 +283,9 @@ class Writer:
             log.debug("Write failed kind=%s pod=%s answer=%r", write.kind, pod.key, answer)
             return
         target.failures = 0
-        if result is not Result.REFUSED:
-            self._refusals.taken(write.kind, pod.namespace)
+        if result is not Result.REFUSED and self._refusals.taken(write.kind, pod.namespace):
+            for refused in [each for each in self._targets.values() if each.refused is not None]:
+                self._plan(refused)
         match result:
             case Result.OK | Result.EXISTS:
                 self._complained.discard(write.kind)
