@@ -24,7 +24,7 @@ incluster: node ## the tests on a real node, where the operator is installed as 
 	$(BIN)/python -m pytest tests/incluster
 
 monitoring: controlplane programs ## metrics, alerts and dashboard against a real Prometheus and Alertmanager
-	$(BIN)/python -m pytest tests/monitoring
+	$(BIN)/python -m pytest tests/monitoring tests/e2e/test_monitoring.py
 
 programs: $(READY)
 	$(BIN)/python -m tests.monitoring

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from gpu_triage.core.causes import PENDING, Audience, Detail
+from gpu_triage.core.causes import PENDING, Audience, Cause, Detail
 from gpu_triage.core.vocabulary import VOCABULARY
+from gpu_triage.publish.write import Result
 from tests.chart.helm import Helm
 from tests.monitoring.rules import ALERTS, OPTIONAL, alerts, on_trial, promtool, with_values
 from tests.unit.test_metrics import exposition
@@ -344,9 +345,10 @@ def test_a_restart_ends_no_alert_and_a_second_replica_doubles_nothing(tmp_path):
     assert content, said
 
 
-def test_every_metric_of_a_rule_is_one_of_ours():
+def test_every_metric_and_label_of_a_rule_is_one_of_ours():
     ours = set(re.findall(r"^# TYPE (\w+)", exposition(), re.MULTILINE))
-    named = {
-        name for rule in RULES.values() for name in re.findall(r"gpu_triage_\w+", rule["expr"])
-    }
-    assert named <= ours
+    words = {"cause": set(Cause), "detail": set(Detail), "result": set(Result)}
+    for rule in RULES.values():
+        assert set(re.findall(r"gpu_triage_\w+", rule["expr"])) <= ours
+        for label, values in re.findall(r'(\w+)=~?"(.*?)"', rule["expr"]):
+            assert set(values.split("|")) <= words[label]
