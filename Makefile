@@ -6,12 +6,12 @@ READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help test unit e2e monitoring programs agreement lint format cluster controlplane demo bench soak hour docs rbac lock clean
+.PHONY: help test unit e2e incluster monitoring programs agreement lint format cluster controlplane node demo bench soak hour docs rbac lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-test: lint controlplane programs ## all checks and all tests, on a real control plane (what CI runs)
+test: lint controlplane programs node ## all checks and all tests, on a real control plane and node (what CI runs)
 	$(BIN)/python -m pytest
 
 unit: $(READY) ## the tests that need no cluster: seconds
@@ -19,6 +19,9 @@ unit: $(READY) ## the tests that need no cluster: seconds
 
 e2e: controlplane ## the tests on a real control plane
 	$(BIN)/python -m pytest tests/e2e tests/controlplane
+
+incluster: node ## the tests on a real node, where the operator is installed as people do it (root)
+	$(BIN)/python -m pytest tests/incluster
 
 monitoring: controlplane programs ## metrics, alerts and dashboard against a real Prometheus and Alertmanager
 	$(BIN)/python -m pytest tests/monitoring tests/e2e/test_monitoring.py
@@ -43,11 +46,14 @@ format: $(READY) ## format the code and mend what ruff can mend
 controlplane: $(READY) ## build the control plane's binaries (9 min the first time on 2 cores, then cached)
 	$(BIN)/python -m tests.controlplane --build-only
 
+node: controlplane ## build what a real node needs, with the operator's image (6 min the first time; root)
+	$(BIN)/python -m tests.incluster
+
 cluster: $(READY) ## a real control plane until Ctrl-C (PROVIDER=kind: in Docker; not run in CI)
 	$(BIN)/python -m tests.controlplane
 
-demo: $(READY) ## see it work: from files at once, then on a real control plane (ONCE=1: ends by itself)
-	$(BIN)/python -m examples.demo $(if $(ONCE),--once)
+demo: $(READY) ## see it work: from files at once, then on a real control plane (ONCE=1: ends by itself; IN_CLUSTER=1: installed by Helm)
+	$(BIN)/python -m examples.$(if $(IN_CLUSTER),in_cluster,demo) $(if $(ONCE),--once)
 
 bench: $(READY) ## what it costs at 5,000 nodes and 150,000 pods, on a stand-in API server (STOCK=1: stock kopf too, minutes)
 	$(BIN)/python -m bench.load $(if $(STOCK),--stock)
@@ -69,6 +75,7 @@ rbac: $(READY) ## write deploy/rbac anew from the chart
 lock: $(READY) ## write the requirement locks anew, with hashes and without the addresses they came from
 	cd $(CURDIR) && for which in operator cli; do \
 	  $(BIN)/uv pip compile pyproject.toml --extra $$which $(COMPILE) -o requirements/$$which.lock; done
+	cd $(CURDIR) && $(BIN)/uv pip compile --group build $(COMPILE) -o requirements/build.lock
 	$(BIN)/uv pip compile pyproject.toml --extra cli --extra operator --group dev $(COMPILE) -o $(LOCKS)
 
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

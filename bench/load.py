@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bench.fleet import HANGING, WAITING_SHARE
-from bench.running import Operator, Running, post, stand_in, writes
+from bench.running import SCRAPE_SECONDS, Operator, Running, post, stand_in, writes
 
 GROWTH = (1_000, 5_000, 20_000, 50_000, 150_000)
 PODS_PER_NODE = 30
@@ -67,8 +67,12 @@ def figures(pods: int, nodes: int, within: float):
             read = operator.until(operator.has_read, within)
             yield "start → everything read", seconds(read), ""
             yield "… CPU of the operator until then", seconds(operator.cpu()), ""
-            words = operator.until(lambda: operator.pending() == waiting, within)
-            yield f"start → {waiting:,} words", seconds(words), "≤ 15 s of client time"
+            words = operator.until(lambda: operator.pending() == waiting, within, SCRAPE_SECONDS)
+            yield (
+                f"start → {waiting:,} words, which settle in 2 s",
+                seconds(words),
+                "≤ 15 s of client time",
+            )
             yield "… CPU of the operator until then", seconds(operator.cpu()), "≤ 15 s"
             yield "peak RSS until then", f"{operator.peak():.0f} MiB", "≤ 192 MiB"
             longest = answers.end()

@@ -20,6 +20,8 @@ from bench.fleet import HANGING
 
 ROOT = Path(__file__).parents[1]
 POLL_SECONDS = 0.05
+SCRAPE_SECONDS = 0.5
+"""Between two looks at /metrics: a scrape costs the operator what is measured."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 START = (
@@ -68,7 +70,9 @@ class Running:
         assert found is not None
         return int(found[1]) / 1024
 
-    def until(self, condition: Callable[[], object], within: float) -> float | None:
+    def until(
+        self, condition: Callable[[], object], within: float, pause: float = POLL_SECONDS
+    ) -> float | None:
         """Seconds from its start until a condition holds; None where it does not in time."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
@@ -79,7 +83,7 @@ class Running:
                     return time.monotonic() - self.begun
             except (urllib.error.URLError, OSError, LookupError):
                 pass  # not yet
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
         return None
 
     def end(self) -> None:

@@ -338,6 +338,32 @@ def with_alerts(tmp_path, helm):
     return render
 
 
+def test_the_shipped_alerts_and_dashboard_arrive_as_they_are(helm):
+    groups = {
+        name: yaml.safe_load((CHART / "files" / f"{name}.yaml").read_text())["groups"]
+        for name in ("alerts", "alerts-optional")
+    }
+    optional = [rule["alert"] for group in groups["alerts-optional"] for rule in group["rules"]]
+    found = helm.render(
+        {
+            "prometheusRule": {
+                "enabled": True,
+                "alerts": {name: {"enabled": True} for name in optional},
+            },
+            "dashboard": {"enabled": True},
+        }
+    )
+    assert found["PrometheusRule", NAME]["spec"]["groups"] == [
+        *groups["alerts"],
+        *groups["alerts-optional"],
+    ]
+    dashboard = found["ConfigMap", f"{NAME}-dashboard"]
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert dashboard["data"]["gpu-triage.json"].strip() == (
+        (CHART / "files" / "dashboard.json").read_text().strip()
+    )
+
+
 def test_the_alerts_are_the_files(with_alerts):
     assert with_alerts() == yaml.safe_load(ALERTS)
 

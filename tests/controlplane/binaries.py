@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _HERE = Path(__file__).parent
+_NODE = _HERE.parent / "incluster" / "node"
+_OURS = _HERE.parent / "incluster" / "programs"
 STAGES = "kwok-stages.yaml"
 """What KWOK does to nodes and pods; KWOK ships it as files of its module."""
 
@@ -60,9 +62,14 @@ class Binary:
         return " ".join(flags)
 
 
-def _kubernetes(name: str, hint: str) -> Binary:
+def _kubernetes(name: str, hint: str, module: Path = _HERE) -> Binary:
     """Describe one of the programs of k8s.io/kubernetes."""
-    return Binary(name, _HERE, "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", hint)
+    return Binary(name, module, "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", hint)
+
+
+def _ours(name: str, hint: str) -> Binary:
+    """Describe a program of our own, which speaks with the kubelet or needs nothing."""
+    return Binary(name, _OURS, "k8s.io/kubelet", f"./{name}", hint)
 
 
 _ETCD = "go.etcd.io/etcd/server/v3"
@@ -80,6 +87,10 @@ BINARIES = {
         _kubernetes("kubectl", "about 20 s"),
         Binary("kwok", _HERE / "kwok", _KWOK, f"{_KWOK}/cmd/kwok", "about 1 min"),
         Binary("helm", _HERE / "kwok", _HELM, f"{_HELM}/cmd/helm", "about 1 min"),
+        _kubernetes("kubelet", "about 3 min", _NODE),
+        _kubernetes("kube-proxy", "about 30 s", _NODE),
+        _ours("device-plugin", "about 20 s"),
+        _ours("pause", "about 5 s"),
     )
 }
 
@@ -102,7 +113,7 @@ def provide(names: Iterable[str], version: str | None = None) -> dict[str, Path]
             paths[name] = _given(name) or _cached(name, other)
     missing = [name for name, path in paths.items() if not path.exists()]
     if missing:
-        cache = _cache()
+        cache = cache_folder()
         with cache_lock(cache):
             go = find_go(_go_version(), cache)
             for name in missing:
@@ -163,7 +174,7 @@ def _given(name: str) -> Path | None:
     return None
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
     """Return the folder that survives a run and a `git clean`."""
     own = os.environ.get("GPU_TRIAGE_CACHE")
     if own:
@@ -175,12 +186,13 @@ def _cache() -> Path:
 def _cached(name: str, other: str | None) -> Path:
     """Return where a binary is in the cache: other pins and versions give another folder."""
     if other is not None and name in other_version.SERVERS:
-        return other_version.folder(_cache(), other) / name
+        return other_version.folder(cache_folder(), other) / name
     binary = BINARIES["kwok" if name == STAGES else name]
     digest = hashlib.sha256()
-    for file in ("go.mod", "go.sum"):
-        digest.update((binary.module / file).read_bytes())
-    return _cache() / f"{binary.module.name}-{digest.hexdigest()[:16]}" / name
+    sources = sorted(binary.module.rglob("*.go"))
+    for file in (binary.module / "go.mod", binary.module / "go.sum", *sources):
+        digest.update(file.read_bytes())
+    return cache_folder() / f"{binary.module.name}-{digest.hexdigest()[:16]}" / name
 
 
 def _pinned(module: Path, dependency: str) -> str:

@@ -35,6 +35,8 @@ SETTINGS = {
     "node_starting_seconds": 0,
     "settle_seconds": 0.2,
     "fit_seconds": 1,
+    "restless_seconds": 2,
+    "event_gap_seconds": 5,
     "stale_seconds": STALE_SECONDS,
 }
 """The times are short, so that much happens."""

@@ -533,7 +533,7 @@ def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monk
     assert scene.after(2)[0] == ["annotation train"]
     scene.take(builders.node(taints=[{**builders.GPU_TAINT, "value": "other"}]))
     scene.loop._seen += 1  # as run() does
-    assert scene.after(60)[0] == ["annotation train"]
+    assert scene.after(300)[0] == ["annotation train"]
     (standing,) = scene.verdicts.standing.values()
     assert "nvidia.com/gpu=other" in standing.message
     assert (standing.cause, standing.since) == ("taint", int(NOW + 2))

@@ -103,15 +103,15 @@ def test_a_first_word_does_not_wait_behind_numbers():
     assert scene.drain()[0] == ["annotation new", "event new"]
 
 
-def test_another_step_is_written_soon_and_again_after_a_minute():
+def test_another_step_is_written_once_in_five_minutes():
     scene = Scene()
     here = written(scene, pod())
-    for seconds, message in ((60, "Look."), (1, "Wait."), (58, "Wait."), (1, "Wait.")):
+    for seconds, message in ((300, "Look."), (1, "Wait."), (298, "Wait."), (1, "Wait.")):
         scene.clock += seconds
         standing = word(here, message=message, step=message)
         scene.writer.want(here, standing)
         sent = scene.drain()[0]
-        assert sent == (["annotation train"] if seconds == 60 or scene.clock == 1120 else [])
+        assert sent == (["annotation train"] if seconds == 300 or scene.clock == 1600 else [])
         if sent:
             here = showing(here, standing)
 

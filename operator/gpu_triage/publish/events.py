@@ -29,7 +29,7 @@ class Told(msgspec.Struct, frozen=True):
 
     name: str
     renew: float
-    """When it is looked at next, in seconds since 1970."""
+    """When it is looked at next, by the clock that ``known`` was given."""
     made: bool = True
     """False: it was not to be made, as the pod was one of many."""
 
@@ -54,7 +54,14 @@ class Silence(msgspec.Struct, frozen=True):
         return 0.0 if worse else self.until
 
 
-def change(standing: Standing, told: Told | None, now: float, period: float) -> Write | None:
+def change(
+    standing: Standing,
+    told: Told | None,
+    now: float,
+    period: float,
+    *,
+    clock: float | None = None,
+) -> Write | None:
     """The write that a word's Event needs now; None where it needs none.
 
     Args:
@@ -62,25 +69,35 @@ def change(standing: Standing, told: Told | None, now: float, period: float) -> 
         told: what is known of this pod's latest Event.
         now: seconds since 1970.
         period: seconds between two writes of the series.
+        clock: seconds that never go back; ``now`` where not given.
     """
     kind = event_type(standing)
     if kind is None:
         return None
     name = name_of(standing, kind)
-    if told is not None and told.name == name and now < told.renew:
+    moment = now if clock is None else clock
+    if told is not None and told.name == name and moment < told.renew:
         return None
     if told is None or told.name != name or not told.made:
         return _create(standing, kind, name, now, period)
     return _renew(standing, name, now, period)
 
 
-def known(standing: Standing, now: float, period: float, *, made: bool = True) -> Told | None:
+def known(
+    standing: Standing,
+    now: float,
+    period: float,
+    *,
+    clock: float | None = None,
+    made: bool = True,
+) -> Told | None:
     """What is known once an Event is there, or is not to be made; None for a word without one."""
     kind = event_type(standing)
     if kind is None:
         return None
-    renew = standing.since + period * _count(standing, now, period)
-    return Told(name_of(standing, kind), renew, made)
+    # A day that was set back lies before the word, and must not outlast the API server's memory.
+    wait = min(period, standing.since + period * _count(standing, now, period) - now)
+    return Told(name_of(standing, kind), (now if clock is None else clock) + wait, made)
 
 
 def is_of(told: Told | None, standing: Standing) -> bool:

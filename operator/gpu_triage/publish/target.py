@@ -143,8 +143,8 @@ class Target(msgspec.Struct):
                 again = min(again, when)
             elif best is None or each.rank < best.rank:
                 best = each
-        if self.told is not None and self.told.renew > at.now:
-            again = min(again, at.clock + self.told.renew - at.now)
+        if self.told is not None and self.told.renew > at.clock:
+            again = min(again, self.told.renew)
         return best, again
 
     def _needed(self, terms: Terms, at: Moment) -> Iterator[Due]:
@@ -178,14 +178,16 @@ class Target(msgspec.Struct):
         if kind is None or not at.speaks:
             return
         told = self.told if events.is_of(self.told, standing) else None
-        make = partial(events.change, standing, told, at.now, terms.event_period)
+        make = partial(events.change, standing, told, at.now, terms.event_period, clock=at.clock)
         if told is not None and told.made:
-            begins = at.clock + told.renew - at.now
-            yield Due(Rank.SERIES, Kind.SERIES, told.name, begins, make)
+            yield Due(Rank.SERIES, Kind.SERIES, told.name, told.renew, make)
         else:
             name = events.name_of(standing, kind)
-            begins = max(told.renew if told is not None else 0.0, self.silence.ends(kind, name))
-            yield Due(Rank.EVENT, Kind.EVENT, name, at.clock + begins - at.now, make)
+            wait = self.silence.ends(kind, name) - at.now
+            if wait > 2 * terms.event_gap:
+                wait = 0.0  # nobody is silent for so long: the day was set back
+            begins = max(told.renew if told is not None else 0.0, at.clock + wait)
+            yield Due(Rank.EVENT, Kind.EVENT, name, begins, make)
 
     def _pass_over(self, terms: Terms, at: Moment) -> None:
         """Lets the time of an Event of one of many pass, until the next of its series."""
@@ -193,9 +195,11 @@ class Target(msgspec.Struct):
         if standing is None or at.speaks:
             return
         of = events.is_of(self.told, standing)
-        if not of or (self.told is not None and self.told.renew <= at.now):
+        if not of or (self.told is not None and self.told.renew <= at.clock):
             made = of and self.told is not None and self.told.made
-            self.told = events.known(standing, at.now, terms.event_period, made=made)
+            self.told = events.known(
+                standing, at.now, terms.event_period, clock=at.clock, made=made
+            )
 
     def _removal(self) -> Write:
         where = (self.pod.namespace, self.pod.name, self.pod.uid)

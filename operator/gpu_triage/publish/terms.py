@@ -20,8 +20,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """Of them, texts a second in which numbers alone have changed."""
     refresh: float = 600
     """Seconds between two writes of one pod for other numbers alone."""
-    fix: float = 60
-    """Seconds between two writes of one pod for another next step alone."""
+    fix: float = 300
+    """Seconds between two writes of one pod for another next step alone: the nearest node changes
+    whenever a GPU is freed, and with it the step."""
     again: float = 60
     """Seconds until what somebody else has changed is put right a second time."""
     event_period: float = 1800

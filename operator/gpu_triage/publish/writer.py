@@ -318,7 +318,7 @@ class Writer:
         terms, now, clock = self._terms, self._now(), self._clock()
         if write.kind in (Kind.EVENT, Kind.SERIES):
             assert standing is not None  # only a word that stands has an Event
-            target.told = events.known(standing, now, terms.event_period)
+            target.told = events.known(standing, now, terms.event_period, clock=clock)
             if write.kind is Kind.EVENT:
                 new = answer.status < 400
                 target.silence = events.made(
