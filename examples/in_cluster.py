@@ -22,7 +22,7 @@ from tests.incluster import NODE, NodeCluster
 from tests.incluster.gpus import DEVICE_PLUGIN, devices, pod
 from tests.incluster.release import NAME, NAMESPACE, Release
 
-from examples.demo import BIN, FAINT, PLAIN, gpu_triage, kubectl, say, step
+from examples.demo import BIN, FAINT, PLAIN, kubectl, say, step
 
 TEAM = "team-a"
 SECONDS = 120.0
@@ -180,7 +180,6 @@ def show(cluster: NodeCluster) -> None:
     ]
     columns = ",".join(["POD:.metadata.name", "PHASE:.status.phase", *keys])
     kubectl(cluster, "get", "pods", "-n", TEAM, "-o", f"custom-columns={columns}")
-    gpu_triage("-n", TEAM, cluster=cluster)
 
 
 if __name__ == "__main__":
