@@ -78,6 +78,11 @@ OWING = {
         [],
         [],
     ),
+    "annotated before it became a MIG node": (
+        [node("n", 0, annotations={EXPECTED: f"{GPU}=8"}, resources={MIG: "56"})],
+        [],
+        [],
+    ),
     "no GPU node": ([node("n", None)], [], []),
     "a label that says no": ([node("n", None, labels={"nvidia.com/gpu.present": "false"})], [], []),
     "a MIG node": ([node("n", 0, labels=COUNTED, resources={MIG: "56"})], [], []),

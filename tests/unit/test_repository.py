@@ -13,11 +13,16 @@ from gpu_triage import __version__
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+GROUPS = PROJECT["dependency-groups"]
 WANTED = {
+    "build": GROUPS["build"],
     "operator": PROJECT["project"]["dependencies"] + EXTRAS["operator"],
     "cli": PROJECT["project"]["dependencies"] + EXTRAS["cli"],
 }
-WANTED["dev"] = WANTED["operator"] + WANTED["cli"] + PROJECT["dependency-groups"]["dev"]
+WANTED["dev"] = [
+    *(WANTED["operator"] + WANTED["cli"] + WANTED["build"]),
+    *(line for line in GROUPS["dev"] if line != {"include-group": "build"}),
+]
 
 
 def pins(lock):
