@@ -181,7 +181,7 @@ def test_a_pod_that_is_deleted_while_its_first_word_waits_gets_none():
 
 def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
     monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
-    young, old = builders.pod("young"), builders.pod("old", created="2026-01-10T09:00:00Z")
+    young, old = builders.pod("young"), builders.pod("old", 2, created="2026-01-10T09:00:00Z")
     scene = Scene(young, old, builders.node(gpus=0))
     scene.after(0)
     assert scene.after(2) == (["annotation old"], 0)
@@ -252,9 +252,20 @@ def test_what_comes_between_turns_is_judged_after_them(monkeypatch):
     assert len(wanted) > 2
 
 
+def test_pods_that_are_alike_are_told_in_one_turn(monkeypatch):
+    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    job = [builders.pod(f"job-{number}") for number in range(3)]
+    scene = Scene(*job, builders.pod("other", 2), builders.node(gpus=0))
+    scene.after(0)
+    assert scene.after(2)[0] == [f"annotation job-{number}" for number in range(3)]
+    told = {each.pod.name: each.message for each in scene.verdicts.standing.values()}
+    assert len({told[f"job-{number}"] for number in range(3)}) == 1
+    assert scene.after(0)[0] == ["annotation other"]
+
+
 def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(monkeypatch):
     monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
-    scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+    scene = Scene(builders.pod("a"), builders.pod("b", 2), builders.node(gpus=0))
     scene.after(0)
     assert scene.after(2)[0] == ["annotation a"]
     scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
@@ -265,7 +276,7 @@ def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(mon
 
 
 def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(monkeypatch):
-    scene = Scene(builders.pod("a"), builders.pod("b"), builders.node(gpus=0))
+    scene = Scene(builders.pod("a"), builders.pod("b", 2), builders.node(gpus=0))
 
     def recompute():
         scene.loop.recompute()

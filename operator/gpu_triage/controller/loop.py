@@ -19,11 +19,14 @@ from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.unsaid import Unsaid
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
+from gpu_triage.core.alike import likeness
 from gpu_triage.core.causes import KINDS, Cause
 from gpu_triage.core.explain import explain
 from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.message import Message
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 
@@ -85,8 +88,7 @@ class Loop:
         self._engine = Engine(inventory)
         self._agenda = Agenda()
         """When a word is looked at again because time has passed, by the clock."""
-        self._unsaid: dict[str, None] = {}
-        """Pods whose words may want a message, in the order in which they came to."""
+        self._unsaid = Unsaid()
         self._said: dict[str, tuple[float, int]] = {}
         """When messages were worked out and from which state of the picture, the oldest first."""
         self._seen = 0
@@ -230,9 +232,11 @@ class Loop:
     def _settle(self, uid: str, now: float, clock: float) -> None:
         pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
         again, before = math.inf, self._verdicts.of(uid)
+        self._unsaid.drop(uid)
         if pod is not None and raw is not None:
             again = self._verdicts.judge(pod, raw, now, clock)
-            self._unsaid[uid] = None
+            if self._verdicts.wants_message(uid, raw):
+                self._unsaid.put(uid, likeness(pod, raw, self._inventory.picture))
         elif pod is not None and pod.node:
             self._verdicts.place(uid, clock)
         else:
@@ -247,16 +251,15 @@ class Loop:
 
     def _speak(self, now: float, ends: float) -> None:
         while self._unsaid:
-            uid = next(iter(self._unsaid))
-            del self._unsaid[uid]
-            pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-            if pod is not None and raw is not None and self._verdicts.wants_message(uid, raw):
-                self._say(pod, now)
-                if self._clock() >= ends:
-                    break
+            together = self._unsaid.take()
+            said = explain(self._engine.verdict(together[0]), now)
+            for uid in together:
+                self._say(self._inventory.pods[uid], said)
+            if self._clock() >= ends:
+                break
 
-    def _say(self, pod: PodFacts, now: float) -> None:
-        self._verdicts.say(pod.uid, explain(self._engine.verdict(pod.uid), now))
+    def _say(self, pod: PodFacts, said: Message) -> None:
+        self._verdicts.say(pod.uid, said)
         self._said.pop(pod.uid, None)
         self._said[pod.uid] = (self._clock(), self._seen)
         self._publish(pod)
@@ -281,7 +284,7 @@ class Loop:
             if pod is None or raw is None or standing is None:
                 continue
             if (standing.cause, standing.detail) == (raw.cause, raw.detail):
-                self._say(pod, now)
+                self._say(pod, explain(self._engine.verdict(uid), now))
             else:  # it settles
                 self._said[uid] = (moment, seen)
         self._allowance -= self._clock() - moment

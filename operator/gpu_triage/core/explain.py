@@ -49,7 +49,8 @@ def _gist(fix: Fix | None) -> str:
         return ""
     if fix.kind == CHANGE:
         return f"{fix.path}: {fix.before} -> {fix.after}"
-    return f"{fix.after} {fix.object}"
+    what = "pod" if fix.object.startswith("pod ") else fix.object  # it is told of itself
+    return f"{fix.after} {what}"
 
 
 def _sentence(verdict: Verdict, now: float) -> tuple[str, str]:
