@@ -4,6 +4,7 @@ Fed with every version of every pod and Event, by a watch or by a pretended API 
 """
 
 import itertools
+from collections import Counter
 
 from gpu_triage.core.vocabulary import VOCABULARY, sense
 
@@ -59,8 +60,8 @@ class Witness:
 
     def changes(self):
         """How often a word began, a detail changed, a message changed alone, and all went."""
-        found = {"words": 0, "details": 0, "messages": 0, "removals": 0}
-        for seen in self.stood.values():
+        found = Counter(words=0, details=0, messages=0, removals=0)
+        for seen in list(self.stood.values()):  # a watch may add to it meanwhile
             for before, now in itertools.pairwise(seen):
                 if not now:
                     found["removals"] += 1

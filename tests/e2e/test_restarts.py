@@ -44,6 +44,12 @@ def kill(operator):
     operator.process.wait()
 
 
+def writes(churn, witness, seen):
+    """Change something; tell whether the operator has written since so much was seen."""
+    churn.step()
+    return witness.changes().total() > seen
+
+
 def add_pods(cluster, namespace, node, *names):
     with Admin(cluster) as admin:
         for name in names:
@@ -74,22 +80,29 @@ def test_an_event_whose_request_a_kill_has_cut_off_is_made_after_the_restart(
     assert witness.wrong() == []
 
 
+# Twenty starts of a Python process, on a machine that has other work.
+@pytest.mark.timeout(600)
 def test_twenty_kills_at_random_moments_of_churn(cluster, running, witness):
     operator, _ = running
     chance = random.Random(SEED)
     with Admin(cluster) as admin, churning(admin, chance) as churn:
-        for _ in range(KILLS):
-            # The operator is killed while it starts, while it reads, and while it writes.
-            for _ in range(chance.randrange(2, 8)):
-                churn.step()
-                time.sleep(chance.uniform(0, 0.5))
+        for number in range(KILLS):
+            # One dies as soon as it writes, the next while it starts, reads or works.
+            before = witness.changes().total()
+            if number % 2:
+                laboratory.wait_for(
+                    "it writes", lambda seen=before: writes(churn, witness, seen), timeout=60
+                )
+            else:
+                for _ in range(chance.randrange(2, 8)):
+                    churn.step()
+                    time.sleep(chance.uniform(0, 0.5))
             kill(operator)
             churn.step()
             operator.start()
         wait_until_right(cluster, operator, timeout=90)
         laboratory.wait_for("every Event agrees", lambda: not witness.wrong(), seen=witness.wrong)
         assert witness.events
-        assert witness.changes()["words"] > KILLS / 2
         assert operator.metric("gpu_triage_write_queue") == 0
 
 
