@@ -9,6 +9,7 @@ import bench.lists
 import pytest
 
 from tests import builders
+from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
     ACCOUNT,
@@ -126,6 +127,9 @@ def test_a_clean_up_that_is_refused_says_what_to_do(cluster, namespace, apply, k
 def test_another_domain_takes_the_place_of_the_old_one(
     cluster, namespace, kubeconfig, apply, add_node, tmp_path
 ):
+    # The policy knows both, as it does while a chart is upgraded to another domain.
+    chart = Helm(tmp_path).render({"settings": {"oldAnnotationDomains": ["old.example.com"]}})
+    laboratory.apply(cluster, chart["ValidatingAdmissionPolicy", "gpu-triage-pods"])
     node = add_node(1)
     apply("train", "placed", node=node)
     with operator(kubeconfig, tmp_path, annotation_domain="old.example.com") as running:
@@ -139,6 +143,8 @@ def test_another_domain_takes_the_place_of_the_old_one(
                         "annotations", {}
                     )
                 ),
+                60,
+                seen=running.log.read_text,
             )
         assert running.stop() == 0
     laboratory.patch_status(
