@@ -80,6 +80,11 @@ class Replica:
         )
         self.task = asyncio.create_task(self.election.run())
 
+    @property
+    def has_looked(self):
+        """Whether it has seen the Lease, so that it knows of its holder."""
+        return self.election._seen is not None
+
     def _count(self):
         self.changes += 1
 
@@ -404,7 +409,8 @@ async def churn(delays, happens):
                 await one.end(killed=True)
             case "unfit" | "fit":
                 one.fit = act == "fit"
-            case "delete":
+            # One that has never seen a Lease cannot know whose it was: docs/reliability.md.
+            case "delete" if all(each.has_looked for each in replicas):
                 api.lease = None
     for each in replicas:
         each.fit = True
