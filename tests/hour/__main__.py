@@ -2,7 +2,7 @@
 
 import argparse
 
-from tests.hour import virtual_time
+from tests import virtual_time
 from tests.hour.stage import Stage
 from tests.hour.story import Story
 

@@ -21,7 +21,7 @@ from tests.answers import inventory
 from tests.hour.api import PretendApi
 from tests.hour.diary import Diary
 from tests.hour.scheduler import PretendScheduler, time_of
-from tests.hour.virtual_time import Clock
+from tests.virtual_time import Clock
 
 BEGUN = objects.seconds("2026-03-02T09:00:00Z")
 BOOKMARK_SECONDS = 60.0

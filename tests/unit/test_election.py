@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpu_triage.controller.election import GRACE_SECONDS, Election
 from gpu_triage.controller.lease import Timing
 from gpu_triage.publish.write import Answer, Kind, UnreachableError, Write
-from tests.unit import virtual_time
+from tests import virtual_time
 
 LEASE = "gpu-triage/gpu-triage"
 TIMING = Timing(10)
@@ -127,7 +127,7 @@ def timeline(scene):
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
 
-        virtual_time.run(whole())
+        virtual_time.run(whole)
 
     run.__name__ = scene.__name__
     return run
@@ -316,7 +316,7 @@ def test_what_the_log_says_of_a_missing_right(verb, holder, caplog):
         assert len(one.election.problems()) == 1
         await one.end()
 
-    virtual_time.run(scene())
+    virtual_time.run(scene)
     said = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert said == [
         f"Lease cannot be used, so no replica may write lease={LEASE} verb={verb} status=403 "
@@ -392,7 +392,7 @@ acts = st.sampled_from(["hang", "kill", "unfit", "fit", "delete"])
 )
 def test_whatever_happens_no_two_write_at_a_time(delays, happens):
     """Requests and answers are slow or lost; replicas hang, are killed, blind; Leases vanish."""
-    virtual_time.run(churn(delays, happens))
+    virtual_time.run(lambda: churn(delays, happens))
 
 
 async def churn(delays, happens):

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.hour import virtual_time
+from tests import virtual_time
 from tests.hour.stage import Stage
 from tests.hour.story import Story
 

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from gpu_triage.publish.write import Answer
-from tests import builders
-from tests.hour import virtual_time
+from tests import builders, virtual_time
 from tests.hour.stage import Stage
 
 PODS = 1_000
