@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from gpu_triage import setting_values as values
+from gpu_triage.cluster.settling import Pace
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.terms import Terms
 
@@ -122,6 +123,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             name_holders=self.publish_holders,
             scaling_up_seconds=self.scaling_up_seconds,
             node_starting_seconds=self.node_starting_seconds,
+        )
+
+    @property
+    def pace(self) -> Pace:
+        """The settings that say how long words must last."""
+        grows = self.autoscaling_settle_seconds if self.autoscaling else 0.0
+        return Pace(
+            settle=self.settle_seconds,
+            scalable=max(self.settle_seconds, grows),
+            fit=self.fit_seconds,
+            restless=self.restless_seconds,
+            quiet=self.quiet_seconds,
+            refresh=self.message_refresh_seconds,
         )
 
     @property

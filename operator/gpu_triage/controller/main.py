@@ -20,7 +20,6 @@ from functools import partial
 
 from gpu_triage import __version__
 from gpu_triage.cluster.inventory import Inventory
-from gpu_triage.cluster.settling import Pace
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller import discovery, last_pod, logs, watcher
 from gpu_triage.controller.access import Access, AccessError, find
@@ -42,7 +41,10 @@ from gpu_triage.settings import Settings, SettingsError, load
 log = logging.getLogger("gpu_triage")
 
 RIGHTS = "kubectl apply -f deploy/rbac"
-EVENTS_RIGHTS = f"take the comment off their rule in deploy/rbac/clusterrole.yaml, {RIGHTS}"
+EVENTS_RIGHTS = (
+    "Helm gives the right with settings.readEvents; else add it to deploy/rbac/clusterrole.yaml, "
+    + RIGHTS
+)
 DIED, BAD_SETTINGS, NO_CLUSTER = 1, 2, 3
 NOT_CLEAN = 1
 REMOVAL_SECONDS = 4.0
@@ -155,7 +157,7 @@ class Operator:
         self._feeds: dict[str, Feed] = {}
         self._transport = _transport(access)
         inventory = Inventory(rules)
-        verdicts = Verdicts(_pace(settings))
+        verdicts = Verdicts(settings.pace)
         changed, free = asyncio.Event(), asyncio.Event()
         free.set()
         self._election = election = self._candidacy(changed.set) if settings.lease else None
@@ -333,18 +335,6 @@ class Operator:
             rights=rights,
             clock=self._clock,
         )
-
-
-def _pace(settings: Settings) -> Pace:
-    grows = settings.autoscaling_settle_seconds if settings.autoscaling else 0.0
-    return Pace(
-        settle=settings.settle_seconds,
-        scalable=max(settings.settle_seconds, grows),
-        fit=settings.fit_seconds,
-        restless=settings.restless_seconds,
-        quiet=settings.quiet_seconds,
-        refresh=settings.message_refresh_seconds,
-    )
 
 
 if __name__ == "__main__":
