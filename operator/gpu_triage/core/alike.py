@@ -10,8 +10,6 @@ from gpu_triage.core.classify import Raw
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.picture import Picture
 
-_BY_AGE = (Detail.NODE_STARTING, Detail.SCALING_UP)
-
 
 def likeness(pod: PodFacts, raw: Raw, picture: Picture) -> Hashable:
     """Equal for two waiting pods of which ``explain`` says the same at one time.
@@ -22,11 +20,12 @@ def likeness(pod: PodFacts, raw: Raw, picture: Picture) -> Hashable:
         picture: the cluster.
     """
     own: Hashable = None
-    if pod.nominated or pod.uid in picture.said or pod.intent is not None:
+    if pod.nominated or pod.uid in picture.said:  # what an autoscaler does is for it alone
         own = pod.uid
     elif raw.cause is Cause.EXHAUSTED:  # the text names who of its own has the GPUs
         own = pod.namespace, pod.workload
-    age = pod.created if raw.detail in _BY_AGE else None
+    # Its patience with nodes that start ends by its age.
+    age = pod.created if raw.detail is Detail.NODE_STARTING else None
     asked = pod.shape, pod.asks, pod.scheduler, pod.priority, pod.gates
     told = pod.phase, pod.reason, pod.tried, pod.scheduler_says, pod.waiting
     return raw.cause, raw.detail, raw.unread, own, age, asked, told
