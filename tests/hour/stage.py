@@ -1,6 +1,6 @@
 """The operator on a pretended cluster, in virtual time: all of it but kopf and the HTTP edge.
 
-What is wired is what gpu_triage.controller.main wires; only the writes go to the pretended API
+What is wired is what gpu_triage.controller.life wires; only the writes go to the pretended API
 server, whose watch goes to the operator's intake.
 """
 
@@ -10,7 +10,7 @@ import copy
 from unittest.mock import patch
 
 from gpu_triage.controller.access import Access
-from gpu_triage.controller.main import Operator
+from gpu_triage.controller.life import Operator
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause

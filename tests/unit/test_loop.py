@@ -536,14 +536,14 @@ def test_a_namespace_that_asks_to_be_left_alone_is_too():
 
 
 def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.REVIEW_SECONDS", 0)
-    monkeypatch.setattr("gpu_triage.controller.loop.REVIEWS", 1e9)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
     tainted = builders.node(taints=[builders.GPU_TAINT])
     scene = Scene(builders.pod(), tainted)
     scene.after(0)
     assert scene.after(2)[0] == ["annotation train"]
     scene.take(builders.node(taints=[{**builders.GPU_TAINT, "value": "other"}]))
-    scene.loop._seen += 1  # as run() does
+    scene.loop._reviews.changed()  # as run() does
     assert scene.after(300)[0] == ["annotation train"]
     (standing,) = scene.verdicts.standing.values()
     assert "nvidia.com/gpu=other" in standing.message
@@ -551,8 +551,8 @@ def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monk
 
 
 def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.REVIEW_SECONDS", 0)
-    monkeypatch.setattr("gpu_triage.controller.loop.REVIEWS", 1e9)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
     worked_out = []
     scene = Scene(builders.pod(), builders.node(gpus=0))
     explain = "gpu_triage.controller.loop.explain"
@@ -563,6 +563,6 @@ def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
     for _ in range(5):
         scene.after(30)
     assert len(worked_out) == 1
-    scene.loop._seen += 1
+    scene.loop._reviews.changed()
     scene.after(30)
     assert len(worked_out) == 2

@@ -10,8 +10,8 @@ import pytest
 
 from gpu_triage.controller import watcher
 from gpu_triage.controller.access import Access, AccessError
+from gpu_triage.controller.life import Operator
 from gpu_triage.controller.loop import Loop
-from gpu_triage.controller.main import Operator
 from gpu_triage.settings import Settings
 from tests.unit.scripted_api import api
 

@@ -19,6 +19,7 @@ from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.fleet import Fleet
 from gpu_triage.cluster.inventory import Inventory
+from gpu_triage.cluster.reviews import Reviews
 from gpu_triage.cluster.unsaid import Unsaid
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
@@ -39,10 +40,6 @@ SHARE = 20
 more often than the first and no less than the second pace."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
-REVIEW_SECONDS = 15.0
-"""How old a message is at least before it is worked out anew without being asked for."""
-REVIEWS = 0.01
-"""The part of the time that this may take."""
 TURN_SECONDS = 0.05
 """How long words and messages are worked out before others get a turn: watches, probes."""
 OTHERS_SECONDS = TURN_SECONDS / 4
@@ -89,13 +86,7 @@ class Loop:
         self._agenda = Agenda()
         """When a word is looked at again because time has passed, by the clock."""
         self._unsaid = Unsaid()
-        self._said: dict[str, tuple[float, int]] = {}
-        """When messages were worked out and from which state of the picture, the oldest first."""
-        self._seen = 0
-        """How many states of the picture there have been."""
-        self._reviewed = clock()
-        self._allowance = 0.0
-        """Seconds that may be spent on messages nobody has asked for."""
+        self._reviews = Reviews(clock(), TURN_SECONDS)
         self._feeds = feeds
         self._verdicts = verdicts
         self._writer = writer
@@ -168,8 +159,9 @@ class Loop:
                 self._review(self._now())
             else:
                 await asyncio.sleep(self._pause(took))
-                self._seen += self._changed.is_set()
-                self._changed.clear()
+                if self._changed.is_set():
+                    self._changed.clear()
+                    self._reviews.changed()
                 begun = self._clock()
                 self.recompute()
                 took = self._clock() - begun + (took if working else 0.0)
@@ -260,25 +252,20 @@ class Loop:
 
     def _say(self, pod: PodFacts, said: Message) -> None:
         self._verdicts.say(pod.uid, said)
-        self._said.pop(pod.uid, None)
-        self._said[pod.uid] = (self._clock(), self._seen)
+        self._reviews.said(pod.uid, self._clock())
         self._publish(pod)
 
     def _review(self, now: float) -> None:
-        """Works messages out anew whose words stay, the oldest first, for a hundredth of the time.
+        """Works some messages out anew; what in them is worth a write is for the writer to say.
 
-        What in them is worth a write is for the writer to say. Right after ``recompute`` only:
-        the words rest on the picture as it was then.
+        Right after ``recompute`` only: the words rest on the picture as it was then.
         """
         moment = self._clock()
-        self._allowance = min(TURN_SECONDS, self._allowance + (moment - self._reviewed) * REVIEWS)
-        self._reviewed = moment
-        ends = moment + self._allowance
-        while self._said and not self._unsaid and self._clock() < ends:
-            uid, (said, seen) = next(iter(self._said.items()))
-            if moment - said < REVIEW_SECONDS or seen == self._seen:
+        ends = moment + self._reviews.allowance(moment)
+        while not self._unsaid and self._clock() < ends:
+            uid = self._reviews.take(moment)
+            if uid is None:
                 break
-            del self._said[uid]
             pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
             standing = self._verdicts.of(uid)
             if pod is None or raw is None or standing is None:
@@ -286,8 +273,8 @@ class Loop:
             if (standing.cause, standing.detail) == (raw.cause, raw.detail):
                 self._say(pod, explain(self._engine.verdict(uid), now))
             else:  # it settles
-                self._said[uid] = (moment, seen)
-        self._allowance -= self._clock() - moment
+                self._reviews.said(uid, moment)
+        self._reviews.spend(self._clock() - moment)
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):

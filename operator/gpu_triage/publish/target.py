@@ -16,7 +16,7 @@ from gpu_triage.publish import annotations, events
 from gpu_triage.publish.events import Silence
 from gpu_triage.publish.queue import Rank
 from gpu_triage.publish.terms import Terms
-from gpu_triage.publish.write import Kind, Write
+from gpu_triage.publish.write import Answer, Kind, Write
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -97,26 +97,48 @@ class Target(msgspec.Struct):
         if other and pod.published:
             self.begin(terms, clock)  # another replica has written, or somebody else
 
-    def wrote_now(
-        self, pod: PodFacts, stands: dict[str, str], left: tuple[str, ...], clock: float
+    def succeeded(
+        self,
+        write: Write,
+        pod: PodFacts,
+        standing: Standing | None,
+        answer: Answer,
+        terms: Terms,
+        now: float,
+        clock: float,
     ) -> None:
-        """Notes what has been written on the pod as it was then.
+        """Notes that a write was taken, or had been before.
 
         Args:
-            pod: the pod when it was written on.
-            stands: what stands on it now.
-            left: keys of ours among that, which were not to stand.
-            clock: when.
+            write: what was sent.
+            pod: the pod as it was then.
+            standing: what was to be said of it then.
+            answer: what came back.
+            terms: whose keys and Events they are.
+            now: seconds since 1970.
+            clock: seconds that never go back.
         """
+        if write.kind in (Kind.EVENT, Kind.SERIES):
+            assert standing is not None  # only a word that stands has an Event
+            self.told = events.known(standing, now, terms.event_period, clock=clock)
+            if write.kind is Kind.EVENT:
+                new = answer.status < 400
+                self.silence = events.made(self.silence, standing, now, terms.event_gap, new=new)
+            return
+        wanted = annotations.values(standing)
+        own = [key for key in answer.annotations if terms.is_own(key)]
+        left = sorted(key for key in own if terms.short(key) not in wanted)
+        stands = {**wanted, **{terms.short(key): answer.annotations[key] for key in left}}
         self.echo = (pod.published, stands)
         self.wrote = (stands, *self.wrote)[:3]
-        self.written = clock
+        self.written = self.said = clock
+        self.step = standing.step if standing is not None else None
         if self.left:
             self.left, self.taken_over = (), True  # the write that drops them is next
         elif self.taken_over:
             self.stubborn = frozenset(left)
         else:
-            self.left = left
+            self.left = tuple(left)
 
     def there(self) -> dict[str, str]:
         """What stands on the pod, as far as is known."""

@@ -14,15 +14,16 @@ from functools import partial
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
-from gpu_triage.publish import annotations, events
 from gpu_triage.publish.bucket import Bucket
+from gpu_triage.publish.complaints import Complaints
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.crowds import Crowds
+from gpu_triage.publish.outage import Outage
 from gpu_triage.publish.queue import EVENTS, Queue, Rank
 from gpu_triage.publish.refusals import Refusals
 from gpu_triage.publish.target import Due, Moment, Refused, Target
 from gpu_triage.publish.terms import Terms
-from gpu_triage.publish.write import Answer, Kind, Result, Send, UnreachableError, Write, meaning
+from gpu_triage.publish.write import Kind, Result, Send, UnreachableError, Write, meaning
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +32,6 @@ CONNECTIONS = 8
 an answer takes up to 160 ms."""
 BACKOFF_SECONDS = 1.0
 MOST_SECONDS = 60.0
-OUTAGE_SECONDS = 15.0
-"""The longest pause while the API server answers nobody: it is asked soon after it is back."""
 REFUSED_SECONDS = 600.0
 """A write that was refused is not repeated for so long: the right may have been granted by then."""
 
@@ -78,9 +77,8 @@ class Writer:
         self._flying: set[str] = set()
         """Pods about which a request is on its way."""
         self._later: list[tuple[float, str]] = []
-        self._paused_until = 0.0
-        self._outages = 0
-        self._complained: set[Kind] = set()
+        self._outage = Outage()
+        self._complaints = Complaints()
         self._wake = asyncio.Event()
 
     def want(self, pod: PodFacts, standing: Standing | None) -> None:
@@ -168,8 +166,8 @@ class Writer:
         if self._held or not self._may_write():
             return math.inf
         clock = self._clock()
-        if clock < self._paused_until:
-            return self._paused_until - clock
+        if (pause := self._outage.left(clock)) > 0:
+            return pause
         self._take_due(clock)
         while (first := self._queue.first(closed := self._closed(clock))) is not None:
             uid, rank = first
@@ -266,15 +264,15 @@ class Writer:
             answer = await self._send(write)
         except UnreachableError as error:
             self._count(write, Result.RETRY)
-            self._pause(0.0)
+            self._outage.pause(self._clock())
             log.debug("Write got no answer kind=%s pod=%s why=%s", write.kind, pod.key, error)
             return
         result = meaning(write, answer)
         self._count(write, result)
         if answer.status in (401, 429):
-            self._pause(answer.retry_after or 0.0)
+            self._outage.pause(self._clock(), answer.retry_after or 0.0)
             return
-        self._outages = 0
+        self._outage.over()
         clock = self._clock()
         if result is Result.RETRY:
             pause = min(MOST_SECONDS, BACKOFF_SECONDS * 2 ** min(target.failures, 6))
@@ -288,8 +286,10 @@ class Writer:
                 self._plan(refused)
         match result:
             case Result.OK | Result.EXISTS:
-                self._complained.discard(write.kind)
-                self._succeeded(target, write, pod, standing, answer)
+                self._complaints.taken(write.kind)
+                target.succeeded(write, pod, standing, answer, self._terms, self._now(), clock)
+                if write.kind in (Kind.ANNOTATION, Kind.REMOVAL):
+                    _tell(pod, standing)
             case Result.GONE if write.kind is Kind.SERIES:
                 target.told = None  # the Event has expired and is made again
             case Result.GONE:
@@ -305,85 +305,19 @@ class Writer:
                     write.kind, due.says, clock + REFUSED_SECONDS, self._refusals.reopened
                 )
                 if not ending:
-                    self._complain(write, answer, result, pod)
-
-    def _succeeded(
-        self,
-        target: Target,
-        write: Write,
-        pod: PodFacts,
-        standing: Standing | None,
-        answer: Answer,
-    ) -> None:
-        terms, now, clock = self._terms, self._now(), self._clock()
-        if write.kind in (Kind.EVENT, Kind.SERIES):
-            assert standing is not None  # only a word that stands has an Event
-            target.told = events.known(standing, now, terms.event_period, clock=clock)
-            if write.kind is Kind.EVENT:
-                new = answer.status < 400
-                target.silence = events.made(
-                    target.silence, standing, now, terms.event_gap, new=new
-                )
-            return
-        values = annotations.values(standing)
-        left = self._left(answer.annotations, values)
-        stands = {**values, **{terms.short(key): answer.annotations[key] for key in left}}
-        target.wrote_now(pod, stands, left, clock)
-        target.said = clock
-        target.step = standing.step if standing is not None else None
-        if standing is None:
-            log.info("Removed verdict pod=%s", pod.key)
-        else:
-            log.info(
-                "Published verdict pod=%s cause=%s detail=%s",
-                pod.key,
-                standing.cause,
-                standing.detail,
-            )
-
-    def _left(self, there: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """The keys of ours that stand after a write without having been written."""
-        own = [key for key in there if self._terms.is_own(key)]
-        return tuple(sorted(key for key in own if self._terms.short(key) not in wanted))
-
-    def _complain(self, write: Write, answer: Answer, result: Result, pod: PodFacts) -> None:
-        if write.kind in self._complained:
-            return
-        self._complained.add(write.kind)
-        refused = result is Result.REFUSED
-        log.warning(
-            "Write was not taken kind=%s pod=%s status=%d answer=%r fix=%r",
-            write.kind,
-            pod.key,
-            answer.status,
-            answer.message,
-            _fix(write, answer) if refused else "report this, with the versions in use",
-        )
-
-    def _pause(self, at_least: float) -> None:
-        """Lets the API server come back: it refuses everybody, not this one pod."""
-        clock = self._clock()
-        if clock >= self._paused_until:  # of several that were on their way, one counts
-            self._outages += 1
-        pause = min(OUTAGE_SECONDS, BACKOFF_SECONDS * 2 ** min(self._outages - 1, 6))
-        self._paused_until = max(self._paused_until, clock + max(pause, at_least))
+                    self._complaints.make(write, answer, result, pod.key)
 
     def _count(self, write: Write, result: Result) -> None:
         self._counters.writes[write.kind, result] += 1
 
 
-def _fix(write: Write, answer: Answer) -> str:
-    # Policies and webhooks alike "denied" it; a missing right only is forbidden.
-    return _POLICY if "denied" in answer.message else _RIGHTS[write.kind]
-
-
-_POLICY = (
-    "the policy that it names must let this account write its annotations and Events; it has to"
-    " know the account and GPU_TRIAGE_ANNOTATION_DOMAIN"
-)
-_RIGHTS = {
-    Kind.ANNOTATION: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
-    Kind.REMOVAL: "let the operator patch pods/status: kubectl apply -f deploy/rbac",
-    Kind.EVENT: "let the operator create events (events.k8s.io): kubectl apply -f deploy/rbac",
-    Kind.SERIES: "let the operator patch events (events.k8s.io): kubectl apply -f deploy/rbac",
-}
+def _tell(pod: PodFacts, standing: Standing | None) -> None:
+    if standing is None:
+        log.info("Removed verdict pod=%s", pod.key)
+    else:
+        log.info(
+            "Published verdict pod=%s cause=%s detail=%s",
+            pod.key,
+            standing.cause,
+            standing.detail,
+        )

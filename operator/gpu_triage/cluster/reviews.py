@@ -1,0 +1,54 @@
+"""Which message is worked out anew though its word stays: its numbers may be other ones by now.
+
+Nobody asks for this, so it takes a small part of the time, the oldest message first.
+"""
+
+AGE_SECONDS = 15.0
+"""How old a message is at least."""
+PART = 0.01
+"""The part of the time that this may take."""
+
+
+class Reviews:
+    """Messages by the uid of their pod, with when they were worked out."""
+
+    def __init__(self, clock: float, most: float) -> None:
+        """Knows no message yet.
+
+        Args:
+            clock: seconds that never go back.
+            most: seconds that are saved up at most.
+        """
+        self._said: dict[str, tuple[float, int]] = {}
+        self._state = 0
+        self._since = clock
+        self._most = most
+        self._saved = 0.0
+
+    def changed(self) -> None:
+        """Notes that the picture is another one: what rests on the last may be wrong."""
+        self._state += 1
+
+    def said(self, uid: str, clock: float) -> None:
+        """Notes that a pod's message was worked out from the picture as it is."""
+        self._said.pop(uid, None)
+        self._said[uid] = (clock, self._state)
+
+    def take(self, clock: float) -> str | None:
+        """The pod whose message comes next, which is forgotten by that; None where none is due."""
+        for uid, (when, state) in self._said.items():
+            if clock - when < AGE_SECONDS or state == self._state:
+                break
+            del self._said[uid]
+            return uid
+        return None
+
+    def allowance(self, clock: float) -> float:
+        """How many seconds may be spent now."""
+        self._saved = min(self._most, self._saved + (clock - self._since) * PART)
+        self._since = clock
+        return self._saved
+
+    def spend(self, seconds: float) -> None:
+        """Notes what was spent, which may be more than was allowed."""
+        self._saved -= seconds

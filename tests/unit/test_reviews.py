@@ -1,0 +1,36 @@
+"""Which messages are worked out anew without being asked for, and how much time that takes."""
+
+import pytest
+
+from gpu_triage.cluster.reviews import AGE_SECONDS, PART, Reviews
+
+
+def test_the_oldest_message_comes_first_once_it_is_old_and_the_picture_another():
+    reviews = Reviews(0.0, most=1.0)
+    reviews.said("a", 0.0)
+    reviews.said("b", 1.0)
+    assert reviews.take(AGE_SECONDS) is None  # nothing has changed since
+    reviews.changed()
+    assert reviews.take(AGE_SECONDS - 0.1) is None
+    assert reviews.take(AGE_SECONDS) == "a"
+    assert reviews.take(AGE_SECONDS) is None
+    assert reviews.take(AGE_SECONDS + 1) == "b"
+
+
+def test_a_message_that_was_said_again_is_young_again():
+    reviews = Reviews(0.0, most=1.0)
+    reviews.said("a", 0.0)
+    reviews.said("b", 1.0)
+    reviews.changed()
+    reviews.said("a", 2.0)
+    assert reviews.take(60.0) == "b"
+    assert reviews.take(60.0) is None
+
+
+def test_time_is_saved_up_and_what_was_spent_too_much_is_paid_back():
+    reviews = Reviews(100.0, most=0.05)
+    assert reviews.allowance(101.0) == pytest.approx(PART)
+    assert reviews.allowance(1000.0) == 0.05
+    reviews.spend(0.07)
+    assert reviews.allowance(1001.0) == pytest.approx(-0.02 + PART)
+    assert reviews.allowance(1002.0) == pytest.approx(-0.02 + 2 * PART)
