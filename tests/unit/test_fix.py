@@ -69,6 +69,31 @@ def cpu_node(name="cpu-a", **more):
             id="did you mean",
         ),
         pytest.param(
+            [
+                pod(selector={"gpu": "A100-40GB"}),
+                node(labels={"gpu": "A100-80GB"}),
+                holder(),
+                node("b", labels={"gpu": "T4"}),
+            ],
+            "spec.nodeSelector[gpu]",
+            "A100-40GB",
+            "A100-80GB",
+            "free",
+            id="did you mean, though all of it are taken and others are not",
+        ),
+        pytest.param(
+            [
+                pod(selector={"gpu": "A100-40GB"}),
+                node(labels={"gpu": "A100-80GB"}, gpus=0, capacity=8),
+                node("b", labels={"gpu": "T4"}),
+            ],
+            "spec.nodeSelector[gpu]",
+            "A100-40GB",
+            None,
+            "runs",
+            id="nothing alike that can be used: drop it",
+        ),
+        pytest.param(
             [pod(selector={"gpu": "A100-40GB"}), node(labels={"gpu": "T4"})],
             "spec.nodeSelector[gpu]",
             "A100-40GB",

@@ -61,13 +61,27 @@ class Option(msgspec.Struct, frozen=True):
     """Worked out only for the option that is taken: there may be one for each of many nodes."""
     rank: float = 0
     """Which of several that get as far is the better one."""
+    keeps_aim: bool = False
+    """The pod still asks for what it wants: better than another thing, even if all of it is taken
+    now. What is free changes by the second, and advice must not change with it."""
+
+    @property
+    def reach(self) -> int:
+        """How far it gets, 0 being the furthest."""
+        reached = step(self.code)
+        return _ORDER.index(Step.FITS if self.keeps_aim and reached is Step.FREE else reached)
 
 
 def furthest(seen: Survey, options: Iterable[Option]) -> Fix | None:
     """The change that gets furthest; of equal ones that with the higher rank, then by node."""
     best = min(
         options,
-        key=lambda option: (_ORDER.index(step(option.code)), -option.rank, option.node.name),
+        key=lambda option: (
+            option.reach,
+            -option.rank,
+            _ORDER.index(step(option.code)),
+            option.node.name,
+        ),
         default=None,
     )
     if best is None:

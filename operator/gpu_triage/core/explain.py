@@ -218,9 +218,10 @@ def _no_gpu_node(detail: Detail, seen: Survey) -> str:
             return f"{sentence}. {node.name} offers {amounts(offer)} instead."
         case Detail.SELECTOR_EXCLUDES_GPU_NODES:
             others = seen.nodes(OFFERS, without=LABEL)
-            best = _best(seen, others)
+            # Not the one with the most free, which is another after each pod that ends.
+            first = min(others, key=lambda node: node.name)
             does = "does" if len(others) == 1 else "do"
-            which = best.name if len(others) == 1 else f"such as {best.name}"
+            which = first.name if len(others) == 1 else f"such as {first.name}"
             return (
                 f"{sentence}. {count_of(len(others), 'node')} that the pod's selector excludes"
                 f" {does}, {which}."

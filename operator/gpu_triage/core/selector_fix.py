@@ -33,7 +33,8 @@ def _options(seen: Survey) -> Iterator[Option]:
             has = node.name if wrong.field else node.labels.get(wrong.key)
             likeness = _best_likeness(wrong, has)
             if has is not None and likeness >= _ALIKE:
-                yield Option(node, code, partial(_corrected, wrong, has, path), rank=likeness)
+                corrected = partial(_corrected, wrong, has, path)
+                yield Option(node, code, corrected, rank=likeness, keeps_aim=True)
             elif _can_be_dropped(selector, at, path):
                 yield Option(node, code, partial(_dropped, wrong, path, selector.paths[at]))
 
