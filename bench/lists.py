@@ -9,11 +9,14 @@ import re
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from tests.controlplane import open_cluster
 from tests.e2e import laboratory
-from tests.e2e.operator_process import ACCOUNT, NAMESPACE, OperatorProcess, give_rights
+from tests.e2e.operator_process import (
+    OperatorProcess,
+    give_rights,
+    own_kubeconfig,
+)
 
 KINDS = ("pods", "nodes", "namespaces", "deviceclasses")
 
@@ -35,9 +38,7 @@ def main() -> None:
     with open_cluster("alive") as cluster, tempfile.TemporaryDirectory() as folder:
         give_rights(cluster)
         laboratory.lay_lab(cluster)
-        token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-        kubeconfig = laboratory.write_kubeconfig(cluster, token, Path(folder) / "kubeconfig")
-        with OperatorProcess(kubeconfig, folder) as operator:
+        with OperatorProcess(own_kubeconfig(cluster, folder), folder) as operator:
             operator.wait_ready()
             before = lists(cluster.kubectl("get", "--raw", "/metrics"))
             time.sleep(60 * minutes)

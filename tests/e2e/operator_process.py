@@ -1,5 +1,6 @@
 """The operator as a process of its own, with the rights that deploy/rbac gives it and no others."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -104,6 +105,23 @@ def take_rights(cluster):
     for name in ("gpu-triage-pods", "gpu-triage-events"):
         for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
             cluster.kubectl("delete", kind, name, "--ignore-not-found")
+
+
+def own_kubeconfig(cluster, folder):
+    """Write a kubeconfig of the operator's own account; return its path."""
+    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
+    return laboratory.write_kubeconfig(cluster, token, Path(folder) / "kubeconfig")
+
+
+@contextlib.contextmanager
+def running_operator(cluster, folder, **settings):
+    """The operator with the rights that are shipped; it is ready, and ends well in time."""
+    give_rights(cluster)
+    with OperatorProcess(own_kubeconfig(cluster, folder), folder, **settings) as running:
+        running.wait_ready()
+        yield running
+        assert running.stop() == 0, running.log.read_text()
+    take_rights(cluster)
 
 
 def published(cluster, namespace, name):

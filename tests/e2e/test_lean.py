@@ -5,10 +5,9 @@ import pytest
 from tests import builders
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
-    ACCOUNT,
-    NAMESPACE,
     OperatorProcess,
     give_rights,
+    own_kubeconfig,
     published,
     take_rights,
     wait_for_word,
@@ -26,9 +25,7 @@ def the_lab(cluster, tmp_path_factory):
     """The lab, and the kubeconfig of the operator's own account."""
     give_rights(cluster)
     laboratory.lay_lab(cluster)
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    folder = tmp_path_factory.mktemp("lean")
-    yield laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
+    yield own_kubeconfig(cluster, tmp_path_factory.mktemp("lean"))
     laboratory.clear_lab(cluster)
     take_rights(cluster)
 

@@ -10,10 +10,9 @@ from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
-    ACCOUNT,
-    NAMESPACE,
     OperatorProcess,
     give_rights,
+    own_kubeconfig,
     take_rights,
     wait_for_word,
 )
@@ -31,8 +30,7 @@ def watched(cluster, tmp_path_factory):
     give_rights(cluster)
     laboratory.lay_lab(cluster)
     folder = tmp_path_factory.mktemp("monitoring")
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
+    kubeconfig = own_kubeconfig(cluster, folder)
     soon = {"GPUTriageAllocatableZero": {"for": "1s"}}
     rules = with_values(Helm(tmp_path_factory.mktemp("helm")), folder, alerts=soon)
     with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as operator:

@@ -10,13 +10,9 @@ import pytest
 from tests import builders
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
-    ACCOUNT,
-    NAMESPACE,
     History,
-    OperatorProcess,
-    give_rights,
     published,
-    take_rights,
+    running_operator,
     wait_for_word,
     wait_until_bare,
 )
@@ -32,22 +28,15 @@ def operator(cluster, tmp_path_factory):
 
     The nodes of the tests are young; that this makes them "starting" is no subject here.
     """
-    give_rights(cluster)
     laboratory.lay_lab(cluster)
     folder = tmp_path_factory.mktemp("operator")
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
-    with OperatorProcess(
-        kubeconfig, folder, node_starting_seconds=0, event_gap_seconds=0
-    ) as running:
-        running.wait_ready()
+    settings = {"node_starting_seconds": 0, "event_gap_seconds": 0}
+    with running_operator(cluster, folder, **settings) as running:
         yield running
-        assert running.stop() == 0, running.log.read_text()
     log = running.log.read_text()
     assert "Traceback" not in log
     assert " ERROR " not in log
     laboratory.clear_lab(cluster)
-    take_rights(cluster)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tests.e2e.operator_process import (
     RIGHTS,
     OperatorProcess,
     give_rights,
+    own_kubeconfig,
     published,
     take_rights,
     wait_for_word,
@@ -122,8 +123,7 @@ def test_an_api_server_that_restarts_is_found_again(cluster, waiting_pod, tmp_pa
     if cluster.apiserver is None:
         pytest.skip("only our own API server may be restarted")
     give_rights(cluster)
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", "gpu-triage").strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, tmp_path / "kubeconfig")
+    kubeconfig = own_kubeconfig(cluster, tmp_path)
     with OperatorProcess(kubeconfig, tmp_path, node_starting_seconds=0) as operator:
         wait_for_word(cluster, waiting_pod, "train", "exhausted/never-fits")
         cluster.apiserver.restart(grace=1)

@@ -10,11 +10,7 @@ import pytest
 from tests import builders
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
-    ACCOUNT,
-    NAMESPACE,
-    OperatorProcess,
-    give_rights,
-    take_rights,
+    running_operator,
     wait_for_word,
     wait_until_bare,
 )
@@ -26,15 +22,9 @@ GPU, MIG, SHARED = builders.GPU, "nvidia.com/mig-1g.5gb", "nvidia.com/gpu.shared
 @pytest.fixture(scope="module")
 def operator(cluster, tmp_path_factory):
     """The operator with its own rights."""
-    give_rights(cluster)
-    folder = tmp_path_factory.mktemp("operator")
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
-    with OperatorProcess(kubeconfig, folder, node_starting_seconds=0, settle_seconds=1) as running:
-        running.wait_ready()
+    settings = {"node_starting_seconds": 0, "settle_seconds": 1, "fit_seconds": 3}
+    with running_operator(cluster, tmp_path_factory.mktemp("operator"), **settings) as running:
         yield running
-        assert running.stop() == 0, running.log.read_text()
-    take_rights(cluster)
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.operator_process import (
-    ACCOUNT,
-    NAMESPACE,
     ROOT,
     OperatorProcess,
     give_rights,
+    own_kubeconfig,
     published,
     take_rights,
     wait_for_word,
@@ -31,9 +30,7 @@ MANY = 40
 def kubeconfig(cluster, tmp_path_factory):
     """The operator's own account with the rights that are shipped."""
     give_rights(cluster)
-    path = tmp_path_factory.mktemp("quiet") / "kubeconfig"
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    yield laboratory.write_kubeconfig(cluster, token, path)
+    yield own_kubeconfig(cluster, tmp_path_factory.mktemp("quiet"))
     take_rights(cluster)
 
 

@@ -12,9 +12,9 @@ from tests.e2e.operator_process import (
     NAMESPACE,
     History,
     OperatorProcess,
-    give_rights,
+    own_kubeconfig,
     published,
-    take_rights,
+    running_operator,
     wait_for_word,
     wait_until_bare,
 )
@@ -26,15 +26,8 @@ FREED = 15
 @pytest.fixture(scope="module")
 def operator(cluster, tmp_path_factory):
     """The operator with its default settings, running through all tests of this file."""
-    give_rights(cluster)
-    folder = tmp_path_factory.mktemp("operator")
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, folder / "kubeconfig")
-    with OperatorProcess(kubeconfig, folder) as running:
-        running.wait_ready()
+    with running_operator(cluster, tmp_path_factory.mktemp("operator")) as running:
         yield running
-        assert running.stop() == 0, running.log.read_text()
-    take_rights(cluster)
 
 
 def made(name, namespace, selector, gpus=1):
@@ -134,8 +127,7 @@ def test_what_an_autoscaler_says_is_read_where_it_may_be(
     """With the setting alone nothing is read and nothing breaks; with the right it counts."""
     add_node(1)
     assert operator.stop() == 0
-    token = cluster.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
-    kubeconfig = laboratory.write_kubeconfig(cluster, token, tmp_path / "kubeconfig")
+    kubeconfig = own_kubeconfig(cluster, tmp_path)
     pool = {"example.com/pool": namespace}
     laboratory.apply(cluster, made("train", namespace, pool))
     try:

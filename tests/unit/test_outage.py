@@ -20,11 +20,11 @@ def test_pauses_grow_and_an_answer_makes_the_next_a_short_one():
 
 def test_of_several_requests_that_failed_together_one_counts():
     outage = Outage()
-    for moment in (0.0, 0.1, 0.2):
+    for moment in (0.0, 0.25, 0.5):
         outage.pause(moment)
-    assert outage.left(0.2) == 1.0
-    outage.pause(1.3)
-    assert outage.left(1.3) == 2.0
+    assert outage.left(0.5) == 1.0
+    outage.pause(1.5)
+    assert outage.left(1.5) == 2.0
 
 
 def test_what_the_api_server_asks_for_is_kept():
