@@ -56,7 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a pod waits before its first word is published, and how long another word or detail
     must last before it is, in seconds."""
     fit_seconds: float = 30
-    """How long a pod must fit without a break before the word is ``not-gpu``, in seconds."""
+    """How long a pod must fit without a break before the word is ``not-gpu``, and how long a full
+    cluster must look fragmented or broken before there is a Warning of it, in seconds."""
     autoscaling: bool = _DEFAULTS.autoscaling
     """Whether an autoscaler makes nodes for pods that wait: then "no such node" is no mistake."""
     autoscaling_settle_seconds: float = 30
@@ -150,6 +151,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             refresh=self.message_refresh_seconds,
             event_period=self.event_series_seconds,
             event_gap=self.event_gap_seconds,
+            alarm=self.fit_seconds,
             event_pods=self.event_pods,
         )
 

@@ -282,6 +282,35 @@ def spells(scene, here, *spells):
 NORMAL, WARNING = (Cause.EXHAUSTED, Detail.BUSY), (Cause.EXHAUSTED, Detail.NEVER_FITS)
 
 
+@pytest.mark.parametrize("detail", [Detail.FRAGMENTED, Detail.NODES_LOST, Detail.UNHEALTHY_DEVICES])
+def test_what_a_full_cluster_looks_like_for_a_moment_is_no_warning(detail):
+    scene, one = Scene(), pod()
+    scene.writer.want(one, word(one, detail=detail))
+    assert scene.drain() == (["annotation train"], 30.0)
+    scene.clock += 30
+    assert scene.drain()[0] == ["event train"]
+
+
+def test_nor_is_it_one_if_the_pod_is_placed_before():
+    scene, one = Scene(), pod()
+    scene.writer.want(one, word(one, detail=Detail.FRAGMENTED))
+    scene.drain()
+    scene.clock += 20
+    scene.writer.want(one, None)
+    assert scene.drain()[0] == ["removal train"]
+    scene.clock += 20
+    assert scene.drain() == ([], math.inf)
+
+
+def test_a_word_that_has_stood_so_long_and_calls_for_somebody_now_does_so_at_once():
+    scene, one = Scene(), pod()
+    scene.writer.want(one, word(one))
+    scene.drain()
+    scene.clock += 40
+    scene.writer.want(one, word(one, detail=Detail.NODES_LOST))
+    assert scene.drain()[0] == ["annotation train", "event train"]
+
+
 @pytest.mark.parametrize(
     ("begin", "made"),
     [

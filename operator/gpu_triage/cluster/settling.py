@@ -22,7 +22,7 @@ _UNTOLD = (Detail.NOT_TRIED, Detail.OTHER)
 it may well place it at once."""
 
 _PATIENT = (Detail.BUSY, Detail.RESERVED)
-_ALARMS = (Detail.FRAGMENTED, Detail.NODES_LOST, Detail.UNHEALTHY_DEVICES)
+ALARMS = (Detail.FRAGMENTED, Detail.NODES_LOST, Detail.UNHEALTHY_DEVICES)
 """What a full cluster looks like for a moment, and what of it calls for somebody."""
 
 
@@ -121,7 +121,7 @@ class Settling(msgspec.Struct):
         A GPU that is freed makes a full cluster look fragmented until the scheduler has taken it,
         and a plugin that restarts makes its node look lost: neither is worth a Warning.
         """
-        return detail in _ALARMS and self.detail in _PATIENT
+        return detail in ALARMS and self.detail in _PATIENT
 
     def _first(self, cause: Cause, detail: Detail, pace: Pace, clock: float, fits: float) -> float:
         if cause is not Cause.NOT_GPU:

@@ -10,6 +10,7 @@ from functools import partial
 
 import msgspec
 
+from gpu_triage.cluster.settling import ALARMS
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish import annotations, events
@@ -208,6 +209,9 @@ class Target(msgspec.Struct):
             wait = self.silence.ends(kind, name) - at.now
             if wait > 2 * terms.event_gap:
                 wait = 0.0  # nobody is silent for so long: the day was set back
+            if standing.detail in ALARMS:
+                # Many a pod is placed before that, and its cluster was full for a moment only.
+                wait = max(wait, min(terms.alarm, standing.since + terms.alarm - at.now))
             begins = max(told.renew if told is not None else 0.0, at.clock + wait)
             yield Due(Rank.EVENT, Kind.EVENT, name, begins, make)
 

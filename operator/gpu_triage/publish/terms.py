@@ -29,6 +29,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds between two writes of an Event's series."""
     event_gap: float = 300
     """Seconds between two new Events of one pod; a Warning after a Normal one may come at once."""
+    alarm: float = 30
+    """Seconds that a full cluster must have looked fragmented or broken to a pod before there is a
+    Warning of it."""
     event_pods: int = 20
     """How many pods of one owner get Events for one word: the oldest."""
 
