@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from docs.fresh import keep  # noqa: E402
 from tests.chart.helm import Helm  # noqa: E402
 
 FOLDER = ROOT / "deploy" / "rbac"
@@ -48,19 +49,7 @@ def _plain(helm: Helm, template: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes or checks; the exit code."""
-    files = rendered()
-    if arguments == ["--check"]:
-        stale = [name for name, text in files.items() if _read(FOLDER / name) != text]
-        if stale:
-            print(f"deploy/rbac: {', '.join(stale)} stale: run `make rbac`", file=sys.stderr)
-        return 1 if stale else 0
-    for name, text in files.items():
-        (FOLDER / name).write_text(text)
-    return 0
-
-
-def _read(file: Path) -> str:
-    return file.read_text() if file.exists() else ""
+    return keep(FOLDER, "deploy/rbac", rendered(), "make rbac", arguments)
 
 
 if __name__ == "__main__":

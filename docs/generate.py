@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 DOCS = Path(__file__).resolve().parent
-sys.path.insert(0, str(DOCS.parent / "operator"))
+sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "operator")]
+
+from docs.fresh import keep  # noqa: E402
 
 from gpu_triage.core.causes import Cause, Sense, Word  # noqa: E402
 from gpu_triage.core.vocabulary import VOCABULARY  # noqa: E402
@@ -97,19 +99,8 @@ def schema() -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes or checks; the exit code."""
-    pages = {"causes.md": causes(), "triage.schema.json": schema()}
-    if arguments == ["--check"]:
-        stale = [name for name, text in pages.items() if _read(DOCS / name) != text]
-        if stale:
-            print(f"docs/{', docs/'.join(stale)} stale: run `{COMMAND}`", file=sys.stderr)
-        return 1 if stale else 0
-    for name, text in pages.items():
-        (DOCS / name).write_text(text)
-    return 0
-
-
-def _read(page: Path) -> str:
-    return page.read_text() if page.exists() else ""
+    texts = {"causes.md": causes(), "triage.schema.json": schema()}
+    return keep(DOCS, "docs", texts, COMMAND, arguments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Nothing is faked but the machines: the API server, scheduler and controllers are
 the nodes are played by KWOK.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -21,36 +20,22 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 from tests.controlplane import Cluster, ControlPlaneError, open_cluster
 from tests.e2e import laboratory
 
-ROOT = Path(__file__).parents[1]
-BIN = Path(sys.executable).parent
+from examples.screen import BIN, FAINT, PLAIN, ROOT, demonstrate, gpu_triage, kubectl, say, step
+
 LAB = laboratory.LAB
 CAUSE = "gpu-triage.io/cause"
-BOLD, FAINT, PLAIN = ("\033[1m", "\033[2m", "\033[0m") if sys.stdout.isatty() else ("", "", "")
 
 
-def main() -> int:
-    """Run the demo; 0 when all of it was seen."""
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--once", action="store_true", help="end after the last step")
-    options = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    try:
-        with building() as built:
-            from_files()
-            built()
-        on_a_cluster(stay=not options.once)
-    except KeyboardInterrupt:
-        say("Stopped; everything that was started is gone.")
-    except (ControlPlaneError, AssertionError, OSError, subprocess.SubprocessError) as error:
-        print(f"make demo: {error}", file=sys.stderr)
-        return 1
-    return 0
+def demo(stay: bool) -> None:
+    """All of it; the control plane is built while the files are looked at."""
+    with building() as built:
+        from_files()
+        built()
+    on_a_cluster(stay)
 
 
 def from_files() -> None:
@@ -60,7 +45,7 @@ def from_files() -> None:
     gpu_triage("-f", "examples/lab.yaml", LAB, "case-taint")
 
 
-def on_a_cluster(*, stay: bool) -> None:
+def on_a_cluster(stay: bool) -> None:
     """The same on a real API server, with the operator at work."""
     step("A real control plane, and the lab on it")
     with open_cluster("alive") as cluster:
@@ -227,31 +212,5 @@ def metrics(address: str) -> list[str]:
     ]
 
 
-def step(title: str) -> None:
-    """A heading."""
-    print(f"\n{BOLD}== {title}{PLAIN}", flush=True)
-
-
-def say(text: str) -> None:
-    """A line of our own."""
-    print(f"\n{text}", flush=True)
-
-
-def kubectl(cluster: Cluster, *arguments: str) -> None:
-    """Show a kubectl command and what it prints."""
-    print(f"{FAINT}$ kubectl {shlex.join(arguments)}{PLAIN}", flush=True)
-    print(cluster.kubectl(*arguments), flush=True)
-
-
-def gpu_triage(*arguments: str, cluster: Cluster | None = None) -> None:
-    """Show a gpu-triage command and what it prints."""
-    print(f"{FAINT}$ gpu-triage {shlex.join(arguments)}{PLAIN}", flush=True)
-    environment = dict(os.environ)
-    if cluster is not None:
-        environment["KUBECONFIG"] = str(cluster.kubeconfig)
-    subprocess.run([BIN / "gpu-triage", *arguments], cwd=ROOT, env=environment, check=True)
-    print(flush=True)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(demonstrate("make demo", __doc__, demo))

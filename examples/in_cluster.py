@@ -7,52 +7,37 @@ The node is real: a kubelet, containerd, and pods that run. Only the GPUs are no
 plugin of ours tells the kubelet of two. Needs root, and no container engine.
 """
 
-import argparse
 import contextlib
 import shlex
 import signal
-import subprocess
 import sys
 import time
 
-from tests.controlplane import ControlPlaneError
 from tests.e2e import laboratory
 from tests.e2e.operator_process import published, wait_for_word, wait_until_bare
 from tests.incluster import NODE, NodeCluster
 from tests.incluster.gpus import DEVICE_PLUGIN, devices, pod
 from tests.incluster.release import NAME, NAMESPACE, Release
 
-from examples.demo import BIN, FAINT, PLAIN, kubectl, say, step
+from examples.screen import BIN, FAINT, PLAIN, demonstrate, kubectl, say, step
 
 TEAM = "team-a"
 SECONDS = 120.0
 
 
-def main() -> int:
-    """Run the demo; 0 when all of it was seen."""
-    parser = argparse.ArgumentParser(prog="make demo IN_CLUSTER=1", description=__doc__)
-    parser.add_argument("--once", action="store_true", help="end after the last step")
-    options = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    try:
-        step("A cluster with one real node (from nothing: minutes for its programs and images)")
-        with NodeCluster() as cluster:
-            release = Release(cluster, nodeStartingSeconds=0, restlessSeconds=2)
-            install(cluster, release)
-            use(cluster)
-            break_devices(cluster)
-            break_plugin(cluster)
-            mend(cluster)
-            if not options.once:
-                go_on(cluster)
-            remove(cluster, release)
-    except KeyboardInterrupt:
-        say("Stopped; everything that was started is gone.")
-    except (ControlPlaneError, AssertionError, OSError, subprocess.SubprocessError) as error:
-        print(f"make demo: {error}", file=sys.stderr)
-        return 1
-    return 0
+def demo(stay: bool) -> None:
+    """All of it."""
+    step("A cluster with one real node (from nothing: minutes for its programs and images)")
+    with NodeCluster() as cluster:
+        release = Release(cluster, nodeStartingSeconds=0, restlessSeconds=2)
+        install(cluster, release)
+        use(cluster)
+        break_devices(cluster)
+        break_plugin(cluster)
+        mend(cluster)
+        if stay:
+            go_on(cluster)
+        remove(cluster, release)
 
 
 def install(cluster: NodeCluster, release: Release) -> None:
@@ -183,4 +168,4 @@ def show(cluster: NodeCluster) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(demonstrate("make demo IN_CLUSTER=1", __doc__, demo))

@@ -34,7 +34,7 @@ def test_a_stale_manifest_is_one_line(generator, tmp_path, monkeypatch, capsys):
     role = tmp_path / "clusterrole.yaml"
     role.write_text(role.read_text().replace("patch", "update"))
     assert generator.main(["--check"]) == 1
-    assert capsys.readouterr().err == "deploy/rbac: clusterrole.yaml stale: run `make rbac`\n"
+    assert capsys.readouterr().err == "deploy/rbac/clusterrole.yaml stale: run `make rbac`\n"
 
 
 def test_the_manifests_hold_all_that_the_chart_says_of_rights(helm):

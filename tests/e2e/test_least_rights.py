@@ -5,7 +5,6 @@ them equal to the chart's.
 """
 
 import contextlib
-import copy
 import json
 import re
 
@@ -15,12 +14,11 @@ from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.account import JSON_PATCH, Account, wait_until_held
-from tests.e2e.operator_process import ACCOUNT, NAMESPACE, give_rights, take_rights
+from tests.e2e.forbidden import CAUSE, IGNORED, OTHERS, PATCHES, with_own
+from tests.e2e.operator_process import ACCOUNT, DOMAIN, NAMESPACE, give_rights, take_rights
 
-DOMAIN = "gpu-triage.io"
 POD, KEPT = "held", "kept"
 OWN = {f"{DOMAIN}/{key}": key for key in ("cause", "detail", "message", "since")}
-CAUSE = f"{DOMAIN}/cause"
 POLICY = "ValidatingAdmissionPolicy"
 
 
@@ -140,60 +138,6 @@ def test_a_terminating_pod_may_be_written_to(cluster, place, operator, pod):
         assert "deletionTimestamp" in answer["metadata"]
 
 
-READY = {"type": "Ready", "status": "True"}
-PATCHES = {
-    "a label removed": {"metadata": {"labels": {"app": None}}},
-    "a label changed": {"metadata": {"labels": {"app": "other"}}},
-    "a label added": {"metadata": {"labels": {"pod-template-hash": "5c6bf9b4"}}},
-    "all labels": {"metadata": {"labels": None}},
-    "another annotation": {"metadata": {"annotations": {"team": "red"}}},
-    "another annotation removed": {"metadata": {"annotations": {"team": None}}},
-    "a new annotation": {"metadata": {"annotations": {"example.com/any": "thing"}}},
-    "all annotations": {"metadata": {"annotations": None}},
-    "ignore, which is the user's": {"metadata": {"annotations": {f"{DOMAIN}/ignore": "true"}}},
-    "a domain that begins alike": {"metadata": {"annotations": {f"{DOMAIN}.evil/cause": "x"}}},
-    "a finalizer added": {"metadata": {"finalizers": ["example.com/hold", "example.com/two"]}},
-    "a finalizer removed": {"metadata": {"finalizers": None}},
-    "generateName": {"metadata": {"generateName": "held-"}},
-    "phase: Failed": {"status": {"phase": "Failed"}},
-    "phase: Succeeded": {"status": {"phase": "Succeeded"}},
-    "an IP": {"status": {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}},
-    "the condition Ready": {"status": {"conditions": [READY]}},
-    "a readiness gate": {"status": {"conditions": [{"type": "example.com/g", "status": "True"}]}},
-    "no conditions": {"status": {"conditions": None}},
-    "no status": {"status": None},
-    "a nomination": {"status": {"nominatedNodeName": "some-node"}},
-    "container statuses": {
-        "status": {
-            "containerStatuses": [
-                {
-                    "name": "main",
-                    "image": "x",
-                    "imageID": "",
-                    "ready": True,
-                    "restartCount": 0,
-                    "allocatedResources": {"nvidia.com/gpu": "8"},
-                }
-            ]
-        }
-    },
-    "the host's IP": {"status": {"hostIP": "10.9.9.9", "hostIPs": [{"ip": "10.9.9.9"}]}},
-    "a start time": {"status": {"startTime": "2026-01-20T10:00:00Z"}},
-    "a reason": {"status": {"reason": "Evicted"}},
-    "a message": {"status": {"message": "It was us."}},
-}
-
-
-def with_own(patch):
-    """The same patch together with a key of the operator's."""
-    both = copy.deepcopy(patch)
-    annotations = both.setdefault("metadata", {}).setdefault("annotations", {})
-    if annotations is None:
-        return None
-    annotations[CAUSE] = "taint"
-    return both
-
-
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
 def test_it_may_not_write_to_a_pod(place, operator, kept, patch):
     for body in (patch, with_own(patch)):
@@ -216,20 +160,6 @@ def test_a_refusal_names_the_annotation(place, operator, kept):
     )
 
 
-IGNORED = {
-    "the image": {"spec": {"containers": [{"name": "main", "image": "evil"}]}},
-    "the node": {"spec": {"nodeName": "some-node"}},
-    "owners": {
-        "metadata": {
-            "ownerReferences": [
-                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "x", "uid": "x"}
-            ]
-        }
-    },
-    "the deletion": {"metadata": {"deletionTimestamp": "2026-01-20T10:00:00Z"}},
-}
-
-
 @pytest.mark.parametrize("patch", IGNORED.values(), ids=IGNORED)
 def test_a_patch_of_the_status_does_not_reach(place, operator, kept, patch):
     """The API server sets these back before anybody is asked."""
@@ -239,67 +169,7 @@ def test_a_patch_of_the_status_does_not_reach(place, operator, kept, patch):
     assert "nodeName" not in after["spec"]
     assert "ownerReferences" not in after["metadata"]
     assert "deletionTimestamp" not in after["metadata"]
-
-
-PODS = "/api/v1/namespaces/{place}/pods"
-OTHERS = {
-    "read one pod": ("GET", PODS + "/kept", None),
-    "patch a pod": ("PATCH", PODS + "/kept", {"metadata": {"annotations": {CAUSE: "x"}}}),
-    "replace a pod's status": ("PUT", PODS + "/kept/status", {"kind": "Pod", "apiVersion": "v1"}),
-    "make a pod": ("POST", PODS, {"kind": "Pod", "apiVersion": "v1"}),
-    "delete a pod": ("DELETE", PODS + "/kept", None),
-    "delete all pods": ("DELETE", PODS, None),
-    "evict a pod": (
-        "POST",
-        PODS + "/kept/eviction",
-        {"kind": "Eviction", "apiVersion": "policy/v1"},
-    ),
-    "bind a pod": ("POST", PODS + "/kept/binding", {"kind": "Binding", "apiVersion": "v1"}),
-    "run a command in a pod": ("POST", PODS + "/kept/exec?command=id", None),
-    "read a pod's log": ("GET", PODS + "/kept/log", None),
-    "forward a port": ("POST", PODS + "/kept/portforward?ports=80", None),
-    "debug a pod": ("PATCH", PODS + "/kept/ephemeralcontainers", {}),
-    "resize a pod": ("PATCH", PODS + "/kept/resize", {}),
-    "list Secrets": ("GET", "/api/v1/secrets", None),
-    "list Secrets of its own namespace": ("GET", "/api/v1/namespaces/gpu-triage/secrets", None),
-    "list ConfigMaps": ("GET", "/api/v1/configmaps", None),
-    "list Events": ("GET", "/apis/events.k8s.io/v1/events", None),
-    "delete Events": ("DELETE", "/apis/events.k8s.io/v1/namespaces/{place}/events", None),
-    "make a core Event": (
-        "POST",
-        "/api/v1/namespaces/{place}/events",
-        {"kind": "Event", "apiVersion": "v1"},
-    ),
-    "patch a node": ("PATCH", "/api/v1/nodes/any", {"spec": {"unschedulable": True}}),
-    "patch a node's status": ("PATCH", "/api/v1/nodes/any/status", {}),
-    "delete a node": ("DELETE", "/api/v1/nodes/any", None),
-    "patch a namespace": ("PATCH", "/api/v1/namespaces/{place}", {}),
-    "make a token": (
-        "POST",
-        "/api/v1/namespaces/gpu-triage/serviceaccounts/gpu-triage/token",
-        {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"},
-    ),
-    "widen its role": (
-        "PATCH",
-        "/apis/rbac.authorization.k8s.io/v1/clusterroles/gpu-triage",
-        {"rules": []},
-    ),
-    "remove its policy": (
-        "DELETE",
-        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/gpu-triage-pods",
-        None,
-    ),
-    "remove its policy's binding": (
-        "DELETE",
-        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/gpu-triage-pods",
-        None,
-    ),
-    "take another's Lease": (
-        "PATCH",
-        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler",
-        {},
-    ),
-}
+    assert "selfLink" not in after["metadata"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), OTHERS.values(), ids=OTHERS)

@@ -35,7 +35,7 @@ def watched(cluster, tmp_path_factory):
     rules = with_values(Helm(tmp_path_factory.mktemp("helm")), folder, alerts=soon)
     with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as operator:
         operator.wait_ready()
-        with monitoring(folder, operator.address, [rules]) as both:
+        with monitoring(folder, [operator.address], [rules]) as both:
             yield both
     laboratory.clear_lab(cluster)
     take_rights(cluster)

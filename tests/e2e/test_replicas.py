@@ -11,6 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests import builders
+from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.fault_proxy import FaultProxy
 from tests.e2e.operator_process import (
@@ -23,10 +24,14 @@ from tests.e2e.operator_process import (
     take_rights,
     wait_for_word,
 )
+from tests.monitoring.rules import with_values
+from tests.monitoring.servers import monitoring
 
 LEASE = f"{NAMESPACE}/gpu-triage"
 STOPPED_SECONDS = 20
 """Twice what the Lease lasts."""
+LOOK_ON_SECONDS = 8
+"""How long it is looked whether all goes on: Prometheus drops a dead replica's series in one."""
 
 
 class Replica:
@@ -157,6 +162,35 @@ def test_a_leader_that_is_killed_is_followed_and_nothing_comes_twice(pair):
     assert published(pair.cluster, pair.namespace, "first") == before["first"]
     assert (pair.annotated("first"), pair.annotated("next")) == (1, 1)
     assert pair.events() == ["first", "next"]
+
+
+def test_an_alert_that_fires_goes_on_while_the_leader_is_killed(pair, add_node, tmp_path):
+    leader, standby = pair.split()
+    node = add_node(0, capacity=4)
+    waits = builders.pod(namespace=pair.namespace, selector={"kubernetes.io/hostname": node})
+    metadata = {"name": "train", "namespace": pair.namespace}
+    laboratory.apply(pair.cluster, {**waits, "metadata": metadata, "status": {}})
+    rules = with_values(
+        Helm(tmp_path), tmp_path, alerts={"GPUTriageAllocatableZero": {"for": "1s"}}
+    )
+    addresses = [each.process.address for each in pair.all]
+    with monitoring(tmp_path, addresses, [rules]) as (prometheus, receiver):
+        laboratory.wait_for("somebody is called", lambda: receiver.alerts, timeout=60)
+        killed = int(time.time())
+        leader.process.process.kill()
+        leader.process.process.wait()
+        laboratory.wait_for("the other leads", lambda: standby.leads, timeout=60)
+        time.sleep(LOOK_ON_SECONDS)
+        seconds = range(killed, int(time.time()))
+        firing = 'ALERTS{alertname="GPUTriageAllocatableZero",alertstate="firing"}'
+        counted = 'max(gpu_triage_pending_pods{cause="allocatable-zero"})'
+        for expression in (firing, counted):
+            # Of the gauge, too: the alert alone would go on for minutes with nobody there.
+            ((_, said),) = prometheus.history(expression, seconds[0], seconds[-1])
+            assert said == dict.fromkeys(seconds, 1.0), expression
+        assert {each["status"] for each in receiver.alerts} == {"firing"}
+        (down,) = [labels for labels, up in prometheus.query("up") if up == 0]
+        assert down["instance"] == leader.process.address
 
 
 def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(pair):

@@ -56,25 +56,43 @@ class Prometheus:
     def query(self, expression):
         """Return what an expression says now: [(labels, number)]."""
         query = urllib.parse.urlencode({"query": expression})
-        with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=10) as answer:
-            data = json.loads(answer.read())["data"]
+        data = self._ask(f"query?{query}")
         assert data["resultType"] == "vector", expression
         return [(each["metric"], float(each["value"][1])) for each in data["result"]]
 
+    def history(self, expression, begin, end):
+        """Return what it said in each second of a time: [(labels, {second: number})].
+
+        Args:
+            expression: For Prometheus.
+            begin: In whole seconds since 1970, as is `end`.
+            end: The last second.
+        """
+        span = {"query": expression, "start": begin, "end": end, "step": 1}
+        data = self._ask(f"query_range?{urllib.parse.urlencode(span)}")
+        return [
+            (each["metric"], {int(at): float(number) for at, number in each["values"]})
+            for each in data["result"]
+        ]
+
+    def _ask(self, what):
+        with urllib.request.urlopen(f"{self.url}/api/v1/{what}", timeout=10) as answer:
+            return json.loads(answer.read())["data"]
+
 
 @contextlib.contextmanager
-def monitoring(folder, target, rules):
-    """Run both, scraping `target` (HOST:PORT) every second; give (Prometheus, Receiver).
+def monitoring(folder, targets, rules):
+    """Run both, scraping `targets` (HOST:PORT) every second; give (Prometheus, Receiver).
 
     Args:
         folder: An empty one.
-        target: The operator's address.
+        targets: The addresses of the operator's replicas.
         rules: Files of rules.
     """
     ports = free_port(), free_port()
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     with Receiver().listening() as receiver:
-        (folder / "prometheus.yml").write_text(_prometheus(target, rules, ports[1]))
+        (folder / "prometheus.yml").write_text(_prometheus(targets, rules, ports[1]))
         (folder / "alertmanager.yml").write_text(_alertmanager(receiver.url))
         servers = [
             Process(
@@ -115,7 +133,7 @@ def monitoring(folder, target, rules):
                 server.stop()
 
 
-def _prometheus(target, rules, alertmanager):
+def _prometheus(targets, rules, alertmanager):
     every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     return yaml.safe_dump(
         {
@@ -125,7 +143,7 @@ def _prometheus(target, rules, alertmanager):
                 {
                     "job_name": "gpu-triage",
                     "honor_labels": True,
-                    "static_configs": [{"targets": [target]}],
+                    "static_configs": [{"targets": list(targets)}],
                 }
             ],
             "alerting": {
