@@ -144,10 +144,11 @@ def test_a_leader_that_is_killed_is_followed_and_nothing_comes_twice(pair):
     counts = (
         "gpu_triage_cause_changes_total{",
         "gpu_triage_writes_total{",
+        "gpu_triage_write_queue ",
         "gpu_triage_pending_seconds",
     )
     shown = [each.process.get("metrics")[1] for each in (leader, standby)]
-    assert [[name in text for name in counts] for text in shown] == [[True] * 3, [False] * 3]
+    assert [[name in text for name in counts] for text in shown] == [[True] * 4, [False] * 4]
 
     killed = time.monotonic()
     leader.process.process.kill()

@@ -96,6 +96,18 @@ def test_nothing_is_said_of_pods_and_nodes_before_they_are_known():
     assert names == {f"gpu_triage_{name}" for name in f"{own} {history}".split()}
 
 
+def test_a_replica_that_does_not_write_counts_nothing_of_what_is_told():
+    shown, theirs = exposition(builders.node()), exposition(builders.node(), leads=lambda: False)
+    names = [
+        {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+        for text in (shown, theirs)
+    ]
+    assert names[0] - names[1] == {
+        f"gpu_triage_{name}"
+        for name in ("cause_changes_total", "pending_seconds", "writes_total", "write_queue")
+    }
+
+
 def test_every_word_is_there_at_zero():
     lines = exposition(builders.node()).splitlines()
     for cause in PENDING:

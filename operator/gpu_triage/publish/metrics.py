@@ -95,10 +95,10 @@ class StateCollector(Collector):
             yield history.cause_changes(self._words.history)
             yield history.pending_seconds(self._words.history)
             yield own.writes(self._counters.writes)
+            yield own.write_queue(self._counters.queued)
         yield own.synced(self._synced())
         yield own.watch_age(self._ages())
         yield own.recompute_seconds(self._counters.recomputed)
-        yield own.write_queue(self._counters.queued)
         yield own.leader(leads)
         yield own.build_info(self._version)
 
