@@ -141,9 +141,10 @@ def test_the_words_follow_the_devices_of_a_real_node(
     says("notebook", "exhausted/busy")
 
     set_sick(cluster, 1)
+    # Else the scheduler, which has not heard of it yet, places notebook on what train has left.
+    laboratory.wait_for("the node tells", lambda: devices(cluster) == ("2", "1"), SECONDS)
     cluster.kubectl("delete", "pod", "train", "-n", namespace, "--wait")
     says("notebook", "exhausted/unhealthy-devices")
-    assert devices(cluster) == ("2", "1")
     set_sick(cluster, 2)
     says("notebook", "allocatable-zero/all-unhealthy")
     assert devices(cluster) == ("2", "0")

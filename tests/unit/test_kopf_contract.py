@@ -242,6 +242,25 @@ def test_kopf_makes_no_request_of_its_own_but_discovery():
     play(scenario)
 
 
+def test_kopf_finds_nobody_at_its_end_to_wait_for(monkeypatch):
+    """It leaves one of its own behind where a watch ends while an event of it is taken in."""
+    left, waited, wait = [], [], asyncio.wait
+
+    async def look(tasks, **how):
+        if how.get("timeout") == 5:
+            waited.extend(task.get_name() for task in tasks)
+        return await wait(tasks, **how)
+
+    monkeypatch.setattr(asyncio, "wait", look)
+
+    async def scenario(scene):
+        await scene.synced()
+        left.append(asyncio.create_task(asyncio.Event().wait(), name="left behind"))
+
+    play(scenario)
+    assert waited == []
+
+
 def test_the_settings_that_keep_kopf_lean_are_still_there():
     settings = watcher.settings()
     for where, name in (
