@@ -61,8 +61,6 @@ PATCHES = {
             }
         }
     },
-    "claims": {"status": {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "y"}]}},
-    "the quality of service": {"status": {"qosClass": "Guaranteed"}},
 }
 """Patches of a pod's status that the policy refuses."""
 
@@ -76,6 +74,12 @@ def with_own(patch):
     annotations[CAUSE] = "taint"
     return both
 
+
+INVALID = {
+    "claims": {"status": {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "y"}]}},
+    "the quality of service": {"status": {"qosClass": "Guaranteed"}},
+}
+"""Patches of a pod's status that the API server takes from nobody."""
 
 IGNORED = {
     "the image": {"spec": {"containers": [{"name": "main", "image": "evil"}]}},

@@ -14,7 +14,7 @@ from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
 from tests.e2e.account import JSON_PATCH, Account, wait_until_held
-from tests.e2e.forbidden import CAUSE, IGNORED, OTHERS, PATCHES, with_own
+from tests.e2e.forbidden import CAUSE, IGNORED, INVALID, OTHERS, PATCHES, with_own
 from tests.e2e.operator_process import ACCOUNT, DOMAIN, NAMESPACE, give_rights, take_rights
 
 POD, KEPT = "held", "kept"
@@ -158,6 +158,12 @@ def test_a_refusal_names_the_annotation(place, operator, kept):
     assert answer["message"].endswith(
         "denied request: gpu-triage may not touch the annotation gpu-triage.io/ignore"
     )
+
+
+@pytest.mark.parametrize("patch", INVALID.values(), ids=INVALID)
+def test_nor_may_anybody(place, operator, kept, patch):
+    status, answer = operator.merge(status_of(place, KEPT), patch)
+    assert (status, answer["reason"]) == (422, "Invalid"), answer["message"]
 
 
 @pytest.mark.parametrize("patch", IGNORED.values(), ids=IGNORED)

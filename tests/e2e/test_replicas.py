@@ -177,7 +177,7 @@ def test_an_alert_that_fires_goes_on_while_the_leader_is_killed(pair, add_node, 
     addresses = [each.process.address for each in pair.all]
     with monitoring(tmp_path, addresses, [rules]) as (prometheus, receiver):
         laboratory.wait_for("somebody is called", lambda: receiver.alerts, timeout=60)
-        killed = int(time.time())
+        killed = int(time.time()) + 1
         leader.process.process.kill()
         leader.process.process.wait()
         laboratory.wait_for("the other leads", lambda: standby.leads, timeout=60)
