@@ -4,6 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LOCKS  := requirements/dev.lock
+# Each has a control plane of its own.
+JOBS   ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help test unit e2e incluster monitoring programs agreement lint format cluster controlplane node demo bench soak hour docs rbac lock clean
@@ -12,7 +14,7 @@ help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 test: lint controlplane programs node ## all checks and all tests, on a real control plane and node (what CI runs)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 unit: $(READY) ## the tests that need no cluster: seconds
 	$(BIN)/python -m pytest tests/unit

@@ -11,6 +11,17 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker of pytest-xdist take a whole file: its tests share a cluster or an operator.
+
+    All of a real node's tests go to one worker: there is one node, and one set of images.
+    """
+    for item in items:
+        node = "incluster" if "incluster" in item.path.parts else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(node))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
