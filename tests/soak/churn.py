@@ -196,8 +196,10 @@ class Churn:
         self._made += 1
         name = f"soak-{self._made:04}"
         labels = {**POOL, "product": self._chance.choice(PRODUCTS)}
+        # How many it should have: whoever looks at the end only has not seen what it had before.
+        annotations = {**laboratory.KWOK, "gpu-triage.io/expected-gpus": f"{builders.GPU}=4"}
         raw = builders.node(
-            name, 4, labels=labels, taints=[builders.GPU_TAINT], annotations=laboratory.KWOK
+            name, 4, labels=labels, taints=[builders.GPU_TAINT], annotations=annotations
         )
         for field in ("uid", "creationTimestamp"):
             del raw["metadata"][field]

@@ -270,6 +270,15 @@ class TestExhausted:
         there["metadata"]["deletionTimestamp"] = "2026-01-10T10:00:30Z"
         assert words(pod(), node(), holder(), lost, there) == "exhausted/nodes-lost"
 
+    def test_of_a_node_that_says_0_nobody_knows_how_much_was_free_beside_those_that_stay(self):
+        there = holder(2, on="b", name="there")
+        assert (
+            words(pod(gpus=2), node(), holder(), node("b", gpus=0), there) == "exhausted/nodes-lost"
+        )
+        known = node("b", gpus=0, annotations={"gpu-triage.io/expected-gpus": GPU + "=3"})
+        assert words(pod(gpus=2), node(), holder(), known, there) == "exhausted/busy"
+        assert words(pod(gpus=1), node(), holder(), known, there) == "exhausted/nodes-lost"
+
     def test_a_lost_node_that_the_selector_excludes_would_not_help(self):
         pinned = pod(selector={"kubernetes.io/hostname": "gpu-a"})
         assert words(pinned, node(), holder(), node("b", gpus=0)) == "exhausted/busy"

@@ -113,7 +113,7 @@ def is_lost(seen: Outlook, node: NodeFacts) -> bool:
         if not offer_lost(node, resource, seen.picture.classes):
             return 0
         # Nobody knows how many devices there were: enough, as far as can be told.
-        return node.expected(resource) or asked[resource]
+        return node.expected(resource) or asked[resource] + staying.get(resource, 0)
 
     return seen.fits(lambda resource: devices(resource) - staying.get(resource, 0))
 
