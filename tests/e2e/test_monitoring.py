@@ -9,13 +9,7 @@ import pytest
 from tests import builders
 from tests.chart.helm import Helm
 from tests.e2e import laboratory
-from tests.e2e.operator_process import (
-    OperatorProcess,
-    give_rights,
-    own_kubeconfig,
-    take_rights,
-    wait_for_word,
-)
+from tests.e2e.operator_process import running_operator, wait_for_word
 from tests.monitoring.rules import ALERTS, FILES, alerts, with_values
 from tests.monitoring.servers import monitoring
 
@@ -26,23 +20,21 @@ CHOSEN = {"$cluster": ".*", "$namespace": ".*", "$__rate_interval": "1m"}
 
 @pytest.fixture(scope="module")
 def watched(cluster, tmp_path_factory):
-    """The lab, the operator, and what watches it: (Prometheus, Receiver)."""
-    give_rights(cluster)
+    """The lab, the operator, and what watches it: (operator, Prometheus, Receiver)."""
     laboratory.lay_lab(cluster)
     folder = tmp_path_factory.mktemp("monitoring")
-    kubeconfig = own_kubeconfig(cluster, folder)
     soon = {"GPUTriageAllocatableZero": {"for": "1s"}}
     rules = with_values(Helm(tmp_path_factory.mktemp("helm")), folder, alerts=soon)
-    with OperatorProcess(kubeconfig, folder, node_starting_seconds=0) as operator:
-        operator.wait_ready()
-        with monitoring(folder, [operator.address], [rules]) as both:
-            yield both
+    with (
+        running_operator(cluster, folder, node_starting_seconds=0) as operator,
+        monitoring(folder, [operator.address], [rules]) as (prometheus, receiver),
+    ):
+        yield operator, prometheus, receiver
     laboratory.clear_lab(cluster)
-    take_rights(cluster)
 
 
 def test_the_labs_dead_plugin_reaches_the_person_on_call(watched):
-    prometheus, receiver = watched
+    _, prometheus, receiver = watched
     laboratory.wait_for("an alert arrives", lambda: receiver.alerts, timeout=60)
     told, rule = receiver.alerts[0], alerts(ALERTS)["GPUTriageAllocatableZero"]
     assert told["status"] == "firing"
@@ -67,7 +59,7 @@ def test_the_labs_dead_plugin_reaches_the_person_on_call(watched):
 
 
 def test_every_panel_of_the_dashboard_has_something_to_show(cluster, watched, namespace, add_node):
-    prometheus, _ = watched
+    operator, prometheus, _ = watched
     # Somebody waits and is placed, so that there is a wait to show.
     node = add_node(0, capacity=1)
     raw = builders.pod("train", 1, selector={"kubernetes.io/hostname": node})
@@ -84,6 +76,7 @@ def test_every_panel_of_the_dashboard_has_something_to_show(cluster, watched, na
                 f"{panel['title']} {expression} has data",
                 lambda expression=expression: has_data(prometheus, expression),
                 timeout=60,
+                seen=lambda: f"{operator.get('metrics')[1]}\n{operator.log.read_text()}",
             )
             names = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
             for labels, _ in prometheus.query(expression):
