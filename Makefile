@@ -14,7 +14,7 @@ help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 test: lint controlplane programs node ## all checks and all tests, on a real control plane and node (what CI runs)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 unit: $(READY) ## the tests that need no cluster: seconds
 	$(BIN)/python -m pytest tests/unit

@@ -5,21 +5,29 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 # A busy machine is no fault of the code: nothing here is timed.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker of pytest-xdist take a whole file: its tests share a cluster or an operator.
+class ByFile(LoadScopeScheduling):
+    """A worker takes a whole file: its tests share a cluster or an operator.
 
     All of a real node's tests go to one worker: there is one node, and one set of images.
     """
-    for item in items:
-        node = "incluster" if "incluster" in item.path.parts else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(node))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "node" if "incluster/" in file else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Deal the tests out to the workers of pytest-xdist."""
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -60,7 +60,9 @@ def test_the_labs_dead_plugin_reaches_the_person_on_call(watched):
 
 def test_every_panel_of_the_dashboard_has_something_to_show(cluster, watched, namespace, add_node):
     operator, prometheus, _ = watched
-    # Somebody waits and is placed, so that there is a wait to show.
+    # Somebody waits and is placed, so that there is a wait to show: once the zeroes have been seen.
+    seen = "gpu_triage_pending_seconds_count"
+    laboratory.wait_for("it was scraped", lambda: prometheus.query(seen))
     node = add_node(0, capacity=1)
     raw = builders.pod("train", 1, selector={"kubernetes.io/hostname": node})
     laboratory.apply(cluster, {**raw, "metadata": {"name": "train", "namespace": namespace}})
