@@ -41,6 +41,8 @@ SETTINGS = {
 }
 """The times are short, so that much happens."""
 ENOUGH_SECONDS = 120.0
+LAST_LINES = 40
+"""Of its log, where it has ended by itself."""
 
 
 class Outcome(msgspec.Struct):
@@ -141,7 +143,7 @@ def _run(churn, trouble, operator, seconds, seed, tell):
     def change():
         steps = random.Random(seed + 1)
         try:
-            while time.monotonic() - begun < seconds:
+            while time.monotonic() - begun < seconds and not failed:
                 churn.step()
                 time.sleep(steps.expovariate(1 / STEP_SECONDS))
         except BaseException as error:
@@ -153,6 +155,8 @@ def _run(churn, trouble, operator, seconds, seed, tell):
         time.sleep(chance.expovariate(1 / STRIKE_SECONDS))
         name = trouble.strike(kill=passed < seconds * KILLS_END)
         tell(f"{passed:6.0f} s  {churn.done:5} changes  {name}")
+        if operator.process.poll() is not None:
+            failed.append(AssertionError(_ended(operator)))
         if memory is None and passed >= seconds * WARM:
             operator.wait_ready()
             memory = rss(operator)
@@ -161,6 +165,11 @@ def _run(churn, trouble, operator, seconds, seed, tell):
         raise failed[0]
     assert memory is not None  # the last fault comes after the last kill
     return memory
+
+
+def _ended(operator):
+    last = "\n".join(operator.log.read_text().splitlines()[-LAST_LINES:])
+    return f"the operator has ended by itself, with exit code {operator.process.poll()}:\n{last}"
 
 
 def _judge(cluster, operator, witness, onlooker):

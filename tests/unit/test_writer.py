@@ -197,6 +197,23 @@ def test_another_word_is_tried_although_the_last_was_refused():
     assert scene.drain()[0] == ["annotation train", "event train"]
 
 
+@pytest.mark.parametrize("written", [["annotation"], ["annotation", "event"]])
+def test_a_pod_that_is_placed_before_its_write_begins(written):
+    """The task of a write begins in the next turn of the event loop: this one may end the word."""
+    scene, one = Scene(), pod()
+    make = scene.writer._make
+
+    def placed_before(*picked):
+        if len(scene.sent) == len(written) - 1:
+            scene.writer.want(one, None)
+        return make(*picked)
+
+    scene.writer._make = placed_before
+    scene.writer.want(one, word(one))
+    sent, _ = scene.drain()
+    assert [each.split()[0] for each in sent] == [*written, "removal"]
+
+
 def test_an_event_in_a_namespace_that_ends_is_no_complaint(caplog):
     scene = Scene(OK, Answer(403, causes=("NamespaceTerminating",)))
     scene.writer.want(pod(), word(pod()))

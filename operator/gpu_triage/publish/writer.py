@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import msgspec
+
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.facts import PodFacts
 from gpu_triage.publish.bucket import Bucket
@@ -34,6 +36,16 @@ BACKOFF_SECONDS = 1.0
 MOST_SECONDS = 60.0
 REFUSED_SECONDS = 600.0
 """A write that was refused is not repeated for so long: the right may have been granted by then."""
+
+
+class _Flight(msgspec.Struct, frozen=True):
+    """A write on its way, and what it was written about: both may be others before it begins."""
+
+    target: Target
+    due: Due
+    write: Write
+    pod: PodFacts
+    standing: Standing | None
 
 
 class Writer:
@@ -122,8 +134,8 @@ class Writer:
                     wait = math.inf
                     if len(self._flying) < CONNECTIONS:
                         picked = self._pick()
-                        if isinstance(picked, tuple):
-                            group.create_task(self._make(*picked))
+                        if isinstance(picked, _Flight):
+                            group.create_task(self._make(picked))
                             continue
                         wait = picked
                     await self._rest(wait)
@@ -133,8 +145,8 @@ class Writer:
     async def step(self) -> float:
         """Makes one write where one is due; returns for how many seconds none is."""
         picked = self._pick()
-        if isinstance(picked, tuple):
-            await self._make(*picked)
+        if isinstance(picked, _Flight):
+            await self._make(picked)
             return 0.0
         return picked
 
@@ -161,7 +173,7 @@ class Writer:
             async with asyncio.timeout(timeout):
                 await self._wake.wait()
 
-    def _pick(self) -> tuple[Target, Due, Write] | float:
+    def _pick(self) -> _Flight | float:
         """The next write, or for how many seconds there is none."""
         if self._held or not self._may_write():
             return math.inf
@@ -190,7 +202,7 @@ class Writer:
             self._flying.add(uid)
             self._queue.drop(uid)
             self._count_queued()
-            return target, due, write
+            return _Flight(target, due, write, target.pod, target.standing)
         return self._until_next(clock, closed)
 
     def _closed(self, clock: float) -> dict[Rank, float]:
@@ -245,21 +257,18 @@ class Writer:
     def _count_queued(self) -> None:
         self._counters.queued = len(self._queue)
 
-    async def _make(self, target: Target, due: Due, write: Write) -> None:
-        uid = target.pod.uid
-        # The pod may change while the answer is on its way; this is what was written about.
-        pod, standing = target.pod, target.standing
+    async def _make(self, flight: _Flight) -> None:
+        uid = flight.pod.uid
         try:
-            await self._ask(target, due, write, pod, standing)
+            await self._ask(flight)
         finally:
             self._flying.discard(uid)
             self._wake.set()
         if (current := self._targets.get(uid)) is not None:
             self._plan(current)
 
-    async def _ask(
-        self, target: Target, due: Due, write: Write, pod: PodFacts, standing: Standing | None
-    ) -> None:
+    async def _ask(self, flight: _Flight) -> None:
+        target, write, pod = flight.target, flight.write, flight.pod
         try:
             answer = await self._send(write)
         except UnreachableError as error:
@@ -287,9 +296,11 @@ class Writer:
         match result:
             case Result.OK | Result.EXISTS:
                 self._complaints.taken(write.kind)
-                target.succeeded(write, pod, standing, answer, self._terms, self._now(), clock)
+                target.succeeded(
+                    write, pod, flight.standing, answer, self._terms, self._now(), clock
+                )
                 if write.kind in (Kind.ANNOTATION, Kind.REMOVAL):
-                    _tell(pod, standing)
+                    _tell(pod, flight.standing)
             case Result.GONE if write.kind is Kind.SERIES:
                 target.told = None  # the Event has expired and is made again
             case Result.GONE:
@@ -302,7 +313,7 @@ class Writer:
                 if result is Result.REFUSED:
                     self._refusals.refused(write.kind, pod.namespace, clock, ending=ending)
                 target.refused = Refused(
-                    write.kind, due.says, clock + REFUSED_SECONDS, self._refusals.reopened
+                    write.kind, flight.due.says, clock + REFUSED_SECONDS, self._refusals.reopened
                 )
                 if not ending:
                     self._complaints.make(write, answer, result, pod.key)
