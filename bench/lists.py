@@ -12,11 +12,7 @@ import time
 
 from tests.controlplane import open_cluster
 from tests.e2e import laboratory
-from tests.e2e.operator_process import (
-    OperatorProcess,
-    give_rights,
-    own_kubeconfig,
-)
+from tests.e2e.operator_process import OperatorProcess, give_rights, own_kubeconfig
 
 KINDS = ("pods", "nodes", "namespaces", "deviceclasses")
 

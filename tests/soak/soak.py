@@ -157,7 +157,7 @@ def _run(churn, trouble, operator, seconds, seed, tell):
         tell(f"{passed:6.0f} s  {churn.done:5} changes  {name}")
         if operator.process.poll() is not None:
             failed.append(AssertionError(_ended(operator)))
-        if memory is None and passed >= seconds * WARM:
+        elif memory is None and passed >= seconds * WARM:
             operator.wait_ready()
             memory = rss(operator)
     changing.join()

@@ -36,12 +36,14 @@ class Reviews:
 
     def take(self, clock: float) -> str | None:
         """The pod whose message comes next, which is forgotten by that; None where none is due."""
-        for uid, (when, state) in self._said.items():
-            if clock - when < AGE_SECONDS or state == self._state:
-                break
-            del self._said[uid]
-            return uid
-        return None
+        first = next(iter(self._said.items()), None)
+        if first is None:
+            return None
+        uid, (when, state) = first
+        if clock - when < AGE_SECONDS or state == self._state:
+            return None
+        del self._said[uid]
+        return uid
 
     def allowance(self, clock: float) -> float:
         """How many seconds may be spent now."""
