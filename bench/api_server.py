@@ -119,11 +119,15 @@ class StandIn:
         return web.json_response({"kind": "PartialObjectMetadata"}, status=201)
 
     async def push(self, request: web.Request) -> web.Response:
-        """Changes pods that are picked at random: ?rate=A SECOND&seconds=FOR SO LONG."""
-        rate, seconds = (float(request.query[key]) for key in ("rate", "seconds"))
-        if rate * seconds > MOST_EVENTS:
+        """Changes pods that are picked at random.
+
+        ?rate=A SECOND&seconds=FOR SO LONG; &turnover=A SECOND ends so many that hold a GPU, and
+        lets others that have ended begin anew.
+        """
+        asked = {key: float(value) for key, value in request.query.items()}
+        if asked["rate"] * asked["seconds"] > MOST_EVENTS:
             raise web.HTTPBadRequest(text=f"at most {MOST_EVENTS} events")
-        self._stream = asyncio.create_task(self._push(rate, seconds))
+        self._stream = asyncio.create_task(self._push(**asked))
         return web.json_response({})
 
     async def flip(self, _: web.Request) -> web.Response:
@@ -136,15 +140,26 @@ class StandIn:
         """How many writes there were."""
         return web.json_response(self.writes)
 
-    async def _push(self, rate: float, seconds: float) -> None:
-        begun, sent = time.monotonic(), 0
+    async def _push(self, rate: float, seconds: float, turnover: float = 0) -> None:
+        begun, sent, turned = time.monotonic(), 0, 0
         while (passed := time.monotonic() - begun) < seconds:
             due = int(passed * rate) - sent
             # Pods that run: those that wait change when somebody writes on them.
             first, last = self.fleet.waiting, self.fleet.pods
             await self._tell("pods", [self._random.randrange(first, last) for _ in range(due)])
             sent += due
+            for _ in range(int(passed * turnover) - turned):
+                turned += 1
+                await self._tell("pods", self._turned())
             await asyncio.sleep(TICK_SECONDS)
+
+    def _turned(self) -> list[int]:
+        """One pod that gives its GPUs back, and one that takes some again."""
+        changed = [self._random.randrange(self.fleet.waiting, self.fleet.gpus)]
+        if self.fleet.done:
+            changed.append(self.fleet.done.pop())
+        self.fleet.done.add(changed[0])
+        return changed
 
     async def _tell(self, kind: str, numbers: list[int]) -> None:
         lines = []

@@ -33,11 +33,16 @@ class Fleet:
         self.waiting = int(pods * WAITING_SHARE) if waiting else 0
         self.hanging = min(hanging, self.waiting)
         self.cordoned = False
+        self.done: set[int] = set()
+        """Pods that held GPUs and have ended."""
         self.marks: dict[int, bytes] = {}
         self._versions = {"pods": [1] * pods, "nodes": [1] * nodes}
         self._on: dict[str, list[int]] | None = None
         self._plain = objects.pod_template(0)
-        self._holds = objects.pod_template(1, tolerations=[builders.GPU_TOLERATION])
+        self._holds, self._held = (
+            objects.pod_template(1, tolerations=[builders.GPU_TOLERATION], phase=phase)
+            for phase in ("Running", "Succeeded")
+        )
         self._waits = [
             objects.pod_template(amount, waits=True, selector={"pool": f"pool-{pool}"})
             for pool in range(POOLS)
@@ -121,7 +126,9 @@ class Fleet:
             return self._hangs
         if number < self.waiting:
             return self._waits[number % len(self._waits)]
-        return self._holds if number < self.gpus else self._plain
+        if number < self.gpus:
+            return self._held if number in self.done else self._holds
+        return self._plain
 
     def _node(self, number: int) -> objects.Template:
         if number == 0:

@@ -124,8 +124,8 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def no_debounce(monkeypatch):
-    for pace in ("DEBOUNCE_SECONDS", "SLOW_SECONDS"):
-        monkeypatch.setattr(f"gpu_triage.controller.loop.{pace}", 0)
+    for pace in ("GATHER_SECONDS", "DEBOUNCE_SECONDS", "SLOW_SECONDS"):
+        monkeypatch.setattr(f"gpu_triage.controller.tempo.{pace}", 0)
 
 
 def gated(**rest):

@@ -23,6 +23,7 @@ from gpu_triage.cluster.reviews import Reviews
 from gpu_triage.cluster.unsaid import Unsaid
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
+from gpu_triage.controller.tempo import Tempo
 from gpu_triage.core.alike import likeness
 from gpu_triage.core.causes import KINDS, Cause
 from gpu_triage.core.explain import explain
@@ -33,15 +34,12 @@ from gpu_triage.publish.writer import Writer
 
 log = logging.getLogger(__name__)
 
-DEBOUNCE_SECONDS = 0.05
-SLOW_SECONDS = 0.2
-SHARE = 20
-"""Where changes never end, they are taken in so often that it costs a twentieth of the time, but no
-more often than the first and no less than the second pace."""
+UNREAD_SECONDS = 0.05
+"""How often it is asked whether all has been read."""
 BEAT_SECONDS = 2.0
 """How often the feeds are looked at when nothing else happens: a silent watch makes no event."""
-TURN_SECONDS = 0.05
-"""How long words and messages are worked out before others get a turn: watches, probes."""
+TURN_SECONDS = 0.02
+"""How long words and messages are worked out before others get a turn: watches, probes, scrapes."""
 OTHERS_SECONDS = TURN_SECONDS / 4
 """How long the turn of others is while not all words are there."""
 
@@ -97,10 +95,13 @@ class Loop:
         """The term in which the words that others have published were taken over last."""
         self._now = now
         self._clock = clock
+        self._tempo = Tempo(clock)
         self._changed = changed
         self._free = free
         self._work: Iterator[None] | None = None
         """What is left to do until every word is right."""
+        self._took = 0.0
+        """Seconds that went into that so far, or the last time."""
         self._frozen = False
 
     @property
@@ -141,7 +142,7 @@ class Loop:
             self._free.set()  # kopf waits for its handlers when it ends
 
     async def _run(self) -> None:
-        took = 0.0
+        turn = 0.0
         while True:
             await self._wait()
             self.beat = self._clock()
@@ -152,43 +153,43 @@ class Loop:
             self._writer.hold(not trusted)
             if not trusted and not working:
                 # Changes are coming in all the while; they are judged together when all is read.
-                await asyncio.sleep(DEBOUNCE_SECONDS)
+                await asyncio.sleep(UNREAD_SECONDS)
                 continue
             self._freeze_once()
             if not working and not self._changed.is_set() and self.wait() > 0:
                 self._review(self._now())
             else:
-                await asyncio.sleep(self._pause(took))
+                await asyncio.sleep(self._pause(turn))
                 if self._changed.is_set():
                     self._changed.clear()
                     self._reviews.changed()
                 begun = self._clock()
                 self.recompute()
-                took = self._clock() - begun + (took if working else 0.0)
-                if self._work is None:
-                    self._counters.recomputed.add(took)
+                turn = self._clock() - begun
 
-    def _pause(self, took: float) -> float:
-        """How long to wait for further changes, after a recomputation that took so long.
-
-        At most half the time is spent here, however fast the changes come.
-        """
+    def _pause(self, turn: float) -> float:
+        """How long others get a turn, after one that took so long."""
         if self._work is not None:
             return OTHERS_SECONDS
         if self._unsaid:
-            return min(took, TURN_SECONDS)
-        return max(DEBOUNCE_SECONDS, min(SLOW_SECONDS, took * (SHARE - 1)), took)
+            return min(turn, TURN_SECONDS)
+        return self._tempo.pause()
 
     def recompute(self) -> None:
         """Brings the words up to date; once all are, says for a turn what is to be said of them."""
-        ends = self._clock() + TURN_SECONDS
+        begun = self._clock()
+        ends = begun + TURN_SECONDS
         if self._work is None:
-            self._work = self._judge(self._now(), self._clock())
+            self._took, self._work = 0.0, self._judge(self._now(), begun)
         for _ in self._work:
             if self._clock() >= ends:
+                self._took += self._clock() - begun
                 self._free.clear()
                 return
         self._work = None
+        self._took += self._clock() - begun
+        self._tempo.ended(self._took)
+        self._counters.recomputed.add(self._took)
         self._free.set()
         for pod in self._inventory.take_ignored():
             self._publish(pod)

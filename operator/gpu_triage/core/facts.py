@@ -63,7 +63,7 @@ class PodFacts(msgspec.Struct, frozen=True):
     tried: bool
     """A scheduler has said why it does not fit."""
     scheduler_says: str
-    """The text of the PodScheduled condition."""
+    """The text of the PodScheduled condition; empty once it is placed."""
     waiting: str
     """The first container that waits and why: "cuda: ImagePullBackOff"."""
     asks: tuple[Ask, ...]
@@ -185,7 +185,7 @@ def pod_facts(pod: objects.Pod, rules: Rules) -> PodFacts:
     status = pod.status or objects.PodStatus()
     meta = pod.metadata
     asked = request(spec, rules)
-    scheduled = next((c for c in status.conditions or () if c.type == "PodScheduled"), None)
+    refused = next(filter(_refuses, status.conditions or ()), None)
     annotations = meta.annotations or {}
     return PodFacts(
         namespace=meta.namespace or "default",
@@ -204,17 +204,18 @@ def pod_facts(pod: objects.Pod, rules: Rules) -> PodFacts:
         started=objects.seconds(status.start_time),
         workload=workload(meta),
         trouble=trouble(meta, status),
-        tried=scheduled is not None
-        and scheduled.status == "False"
-        and scheduled.reason != "SchedulingGated"
-        and bool(scheduled.message),
-        scheduler_says=(scheduled.message or "") if scheduled is not None else "",
+        tried=refused is not None and refused.reason != "SchedulingGated" and bool(refused.message),
+        scheduler_says=(refused.message or "") if refused is not None else "",
         waiting=_waiting(status),
         asks=asks(spec, rules),
         intent=None if asked else intent(pod, rules),
         published=_published(annotations, rules),
         ignored=annotations.get(f"{rules.domain}/{IGNORE}") == "true",
     )
+
+
+def _refuses(condition: objects.Condition) -> bool:
+    return condition.type == "PodScheduled" and condition.status == "False"
 
 
 def _published(annotations: dict[str, str], rules: Rules) -> dict[str, str]:
