@@ -75,6 +75,13 @@ def test_what_does_not_matter_changes_nothing():
     heartbeat = builders.node()
     heartbeat["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-01-01T00:00:00Z"
     assert not scene.take(heartbeat)
+    ready = builders.pod(node="gpu-a")
+    assert scene.take(ready)
+    ready["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "True", "message": "since today"},
+        {"type": "Ready", "status": "False", "reason": "ContainersNotReady"},
+    ]
+    assert not scene.take(ready)
 
 
 def test_a_node_made_anew_under_its_name_survives_the_end_of_the_old_one():
