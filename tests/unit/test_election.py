@@ -8,7 +8,7 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpu_triage.controller.election import GRACE_SECONDS, Election
@@ -240,6 +240,18 @@ async def test_a_lease_that_somebody_deletes_changes_nothing(api):
 
 
 @timeline
+async def test_a_lease_whose_holder_ends_when_it_is_deleted_is_taken_in_time(api):
+    one = Replica(api, "one")
+    await until(lambda: one.leads)
+    two = Replica(api, "two")
+    await asyncio.sleep(3)
+    await one.end(killed=True)
+    api.lease = None
+    took = await until(lambda: two.leads, most=15)
+    assert took > 9
+
+
+@timeline
 async def test_one_that_does_not_know_the_cluster_does_not_take_it(api):
     one = Replica(api, "one")
     one.ready = False
@@ -385,10 +397,15 @@ slow = st.floats(0, 3) | st.floats(0, 20)
 acts = st.sampled_from(["hang", "kill", "unfit", "fit", "delete"])
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     delays=st.lists(st.tuples(slow, slow), max_size=60),
     happens=st.lists(st.tuples(st.floats(0, 15), acts, st.integers(0, 2)), max_size=12),
+)
+# Deleted before any other has seen that it was renewed once more.
+@example(
+    delays=[],
+    happens=[(1.0, "hang", 0), (6.75, "hang", 0), (7.0, "delete", 0), (2.0, "hang", 0)],
 )
 def test_whatever_happens_no_two_write_at_a_time(delays, happens):
     """Requests and answers are slow or lost; replicas hang, are killed, blind; Leases vanish."""

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 1.0
 """Before the first write after a leader that gave the Lease back: the watch brings what it wrote
 last. After one that did not, the time in which its Lease ran out is more than enough."""
+SOMEBODY = "somebody"
+"""Who may hold a Lease that has been deleted; no replica has this name."""
 END_SECONDS = 0.5
 """The longest that a process which ends waits for its Lease to be given back."""
 
@@ -202,8 +204,7 @@ class Election:
     async def _look(self) -> None:
         status, document = await self._ask("GET", self._path, None, self._timing.patience)
         if status == 404:
-            # One that somebody has deleted counts on as it was: its holder may not know yet.
-            self._document = self._empty
+            self._miss()
         elif status == 200:
             self._take(document)
         else:
@@ -240,6 +241,17 @@ class Election:
             self._until = -1.0
             if spec.holder_identity and self._seen is not before:
                 self._refusal = ""  # somebody may hold it, and does
+
+    def _miss(self) -> None:
+        """Notes that there is no Lease.
+
+        Where there was one, somebody may have taken or renewed it right before it was deleted, and
+        not know yet that it is gone: as if it had been renewed now. Unless it is still ours.
+        """
+        if self._document is not self._empty and self._seen is not None and self.term is None:
+            unknown = msgspec.structs.replace(self._seen.spec, holder_identity=SOMEBODY)
+            self._seen = Seen(unknown, self._clock())
+        self._document = self._empty
 
     def _failed(self, verb: str, status: int, document: Any) -> NoReturn:
         """Notes a refusal, which no waiting ends. Raises UnreachableError."""
