@@ -19,6 +19,7 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
+from gpu_triage.controller.reconciler import Reconciler
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.write import Answer, Kind
@@ -47,16 +48,22 @@ class Cluster:
         self.counters = Counters()
         self.writer = Writer(self.send, lambda: self.now, self.counters, self.terms)
         self.writer.hold(False)
-        self.loop = Loop(
+        reconciler = Reconciler(
             self.inventory,
-            feeds,
             Verdicts(Pace()),
             self.writer,
             self.counters,
-            changed=changed,
-            free=free,
             publish_gated=False,
             now=lambda: self.now,
+            clock=lambda: self.now,
+        )
+        self.loop = Loop(
+            self.inventory,
+            feeds,
+            reconciler,
+            self.writer,
+            changed=changed,
+            free=free,
             clock=lambda: self.now,
         )
         self.intake = Intake(self.inventory, rules, feeds, changed.set, free)
@@ -94,9 +101,9 @@ class Cluster:
         end = self.now + seconds
         while self.now < end:
             self.now += TICK
-            self.loop.recompute()
+            self.loop.turn()
             while not self.free.is_set():
-                self.loop.recompute()
+                self.loop.turn()
             while at_once(self.writer.step()) == 0:
                 pass
 

@@ -15,6 +15,7 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.controller.feed import REFUSED_SECONDS, STALE_SECONDS, Feed
 from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.loop import Loop
+from gpu_triage.controller.reconciler import Reconciler
 from gpu_triage.core.classify import classify
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import time_of
@@ -56,20 +57,26 @@ class Scene:
             lambda: self.now,
             Counters(),
             Terms(domain="gpu-triage.io"),
-            may_write=lambda: self.loop.leading,
+            may_write=lambda: self.reconciler.leading,
         )
         self.verdicts = Verdicts(Pace())
-        self.loop = Loop(
+        self.reconciler = Reconciler(
             self.inventory,
-            self.feeds,
             self.verdicts,
             self.writer,
             Counters(),
-            changed=self.changed,
-            free=self.free,
             publish_gated=publish_gated,
             term=lambda: self.term,
             now=lambda: self.now + self.set_by,
+            clock=lambda: self.now,
+        )
+        self.loop = Loop(
+            self.inventory,
+            self.feeds,
+            self.reconciler,
+            self.writer,
+            changed=self.changed,
+            free=self.free,
             clock=lambda: self.now,
         )
         self.intake = Intake(self.inventory, Rules(), self.feeds, self.changed.set, self.free)
@@ -99,15 +106,15 @@ class Scene:
         before = len(self.sent)
 
         async def recompute():
-            self.loop.recompute()
+            self.loop.turn()
             while not self.free.is_set():
-                self.loop.recompute()
+                self.loop.turn()
             self.writer.hold(False)
             while await self.writer.step() == 0:
                 pass
 
         asyncio.run(recompute())
-        return self.sent[before:], self.loop.wait()
+        return self.sent[before:], self.reconciler.wait()
 
     async def for_a_moment(self):
         """Let loop and writer run until both have had their turn."""
@@ -180,7 +187,7 @@ def test_a_pod_that_is_deleted_while_its_first_word_waits_gets_none():
 
 
 def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     young, old = builders.pod("young"), builders.pod("old", 2, created="2026-01-10T09:00:00Z")
     scene = Scene(young, old, builders.node(gpus=0))
     scene.after(0)
@@ -191,11 +198,11 @@ def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
 
 
 def test_words_are_worked_out_in_turns_and_a_handler_waits_until_all_are_there(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     scene = Scene(*[builders.pod(name) for name in "abc"], builders.node(gpus=0))
 
     async def scenario():
-        scene.loop.recompute()
+        scene.loop.turn()
         late = asyncio.create_task(
             scene.intake.pod({"type": "DELETED", "object": builders.pod("a")})
         )
@@ -203,7 +210,7 @@ def test_words_are_worked_out_in_turns_and_a_handler_waits_until_all_are_there(m
         while not scene.free.is_set():
             await asyncio.sleep(0)
             assert "uid-default-a" in scene.inventory.pods
-            scene.loop.recompute()
+            scene.loop.turn()
             turns += 1
         assert turns > 5
         await late
@@ -213,7 +220,7 @@ def test_words_are_worked_out_in_turns_and_a_handler_waits_until_all_are_there(m
 
 
 def test_what_comes_between_turns_is_judged_after_them(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     monkeypatch.setattr("gpu_triage.controller.loop.OTHERS_SECONDS", 0)
     scene, chance = Scene(), random.Random(7)
 
@@ -247,13 +254,13 @@ def test_what_comes_between_turns_is_judged_after_them(monkeypatch):
     assert asyncio.run(scenario()) > 10
     picture = scene.inventory.picture
     wanted = {pod.uid: classify(pod, picture, NOW).cause for pod in scene.inventory.waiting()}
-    has = scene.loop._engine.words
+    has = scene.reconciler._engine.words
     assert {uid: raw.cause for uid, raw in has.items()} == wanted
     assert len(wanted) > 2
 
 
 def test_pods_that_are_alike_are_told_in_one_turn(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     job = [builders.pod(f"job-{number}") for number in range(3)]
     scene = Scene(*job, builders.pod("other", 2), builders.node(gpus=0))
     scene.after(0)
@@ -264,7 +271,7 @@ def test_pods_that_are_alike_are_told_in_one_turn(monkeypatch):
 
 
 def test_a_pod_whose_words_have_changed_before_its_turn_is_told_the_new_ones(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     scene = Scene(builders.pod("a"), builders.pod("b", 2), builders.node(gpus=0))
     scene.after(0)
     assert scene.after(2)[0] == ["annotation a"]
@@ -279,9 +286,9 @@ def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(mon
     scene = Scene(builders.pod("a"), builders.pod("b", 2), builders.node(gpus=0))
 
     def recompute():
-        scene.loop.recompute()
-        while scene.loop.wait() <= 0:
-            scene.loop.recompute()
+        scene.loop.turn()
+        while scene.reconciler.wait() <= 0:
+            scene.loop.turn()
 
     scene.after(0)
     scene.now += 2
@@ -289,14 +296,14 @@ def test_an_old_word_that_waits_to_be_written_is_not_once_there_is_a_new_one(mon
     assert all(each.message for each in scene.verdicts.standing.values())
     scene.take(builders.node(gpus=8, taints=[builders.GPU_TAINT]))
     recompute()
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     assert scene.after(2)[0] == ["annotation a"]  # b has a new word, and no message yet
     assert scene.verdicts.of("uid-default-b").cause == "taint"
     assert scene.after(0)[0] == ["annotation b"]
 
 
 def test_a_placed_pod_does_not_wait_for_the_messages_of_others(monkeypatch):
-    monkeypatch.setattr("gpu_triage.controller.loop.TURN_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.controller.reconciler.TURN_SECONDS", 0)
     waiting = [builders.pod(name) for name in "abc"]
     scene = Scene(*waiting, builders.pod("last", annotations=MARKED), builders.node(gpus=0))
     scene.after(0)
@@ -493,9 +500,9 @@ def test_a_leader_that_leads_again_has_looked_at_what_stands_before_it_writes():
     scene.term = 2  # it was stopped meanwhile: nothing has been worked out since
     scene.writer.want(scene.inventory.pods["uid-default-train"], None)
     assert asyncio.run(scene.writer.step()) == math.inf
-    assert not scene.loop.leading
+    assert not scene.reconciler.leading
     scene.after(0)
-    assert scene.loop.leading
+    assert scene.reconciler.leading
 
 
 IGNORE = {"gpu-triage.io/ignore": "true"}
@@ -543,7 +550,7 @@ def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monk
     scene.after(0)
     assert scene.after(2)[0] == ["annotation train"]
     scene.take(builders.node(taints=[{**builders.GPU_TAINT, "value": "other"}]))
-    scene.loop._reviews.changed()  # as run() does
+    scene.reconciler.changed()  # as run() does
     assert scene.after(300)[0] == ["annotation train"]
     (standing,) = scene.verdicts.standing.values()
     assert "nvidia.com/gpu=other" in standing.message
@@ -555,7 +562,7 @@ def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
     monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
     worked_out = []
     scene = Scene(builders.pod(), builders.node(gpus=0))
-    explain = "gpu_triage.controller.loop.explain"
+    explain = "gpu_triage.controller.reconciler.explain"
     original = __import__("gpu_triage.core.explain", fromlist=["explain"]).explain
     monkeypatch.setattr(explain, lambda *args: worked_out.append(1) or original(*args))
     scene.after(0)
@@ -563,6 +570,6 @@ def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
     for _ in range(5):
         scene.after(30)
     assert len(worked_out) == 1
-    scene.loop._reviews.changed()
+    scene.reconciler.changed()
     scene.after(30)
     assert len(worked_out) == 2

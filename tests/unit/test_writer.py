@@ -9,8 +9,8 @@ import pytest
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.publish import annotations
+from gpu_triage.publish.backlog import REFUSED_SECONDS
 from gpu_triage.publish.write import Answer, Kind, Result, UnreachableError
-from gpu_triage.publish.writer import REFUSED_SECONDS
 from tests.unit.writer_scene import OK, Scene, pod, word
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.publish import annotations
+from gpu_triage.publish.backlog import REFUSED_SECONDS
 from gpu_triage.publish.refusals import ALL_SECONDS, ENOUGH
 from gpu_triage.publish.write import Answer, UnreachableError
-from gpu_triage.publish.writer import CONNECTIONS, REFUSED_SECONDS
+from gpu_triage.publish.writer import CONNECTIONS
 from tests.unit.writer_scene import OK, Scene, pod, word
 
 TAINT = (Cause.TAINT, Detail.UNTOLERATED)

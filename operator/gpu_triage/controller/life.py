@@ -22,6 +22,7 @@ from gpu_triage.controller.handlers import Intake
 from gpu_triage.controller.health import Health
 from gpu_triage.controller.lease import Timing
 from gpu_triage.controller.loop import Loop
+from gpu_triage.controller.reconciler import Reconciler
 from gpu_triage.controller.sieve import lean
 from gpu_triage.controller.transport import Transport
 from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
@@ -80,32 +81,38 @@ class Operator:
             counters,
             settings.terms,
             clock=clock,
-            may_write=lambda: self._loop.leading,
+            may_write=lambda: self._reconciler.leading,
         )
         self._intake = Intake(inventory, rules, self._feeds, changed.set, free, clock)
-        self._loop = Loop(
+        self._reconciler = Reconciler(
             inventory,
-            self._feeds,
             verdicts,
             self._writer,
             counters,
-            changed=changed,
-            free=free,
             publish_gated=settings.publish_gated,
+            term=(lambda: election.term) if election is not None else lambda: 0,
             now=now,
             clock=clock,
-            term=(lambda: election.term) if election is not None else lambda: 0,
+        )
+        self._loop = Loop(
+            inventory,
+            self._feeds,
+            self._reconciler,
+            self._writer,
+            changed=changed,
+            free=free,
+            clock=clock,
         )
         collector = StateCollector(
             verdicts,
-            self._loop.fleet,
+            self._reconciler.fleet,
             inventory.picture.classes,
             counters,
             version=__version__,
             synced=lambda: self._loop.synced,
-            judged=lambda: self._loop.judged,
+            judged=lambda: self._reconciler.judged,
             ages=lambda: {kind: feed.age() for kind, feed in self._feeds.items()},
-            leads=lambda: self._loop.leading,
+            leads=lambda: self._reconciler.leading,
             pod_rows=settings.pod_cause_info,
         )
         self._health = Health(
