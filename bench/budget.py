@@ -8,8 +8,8 @@ import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
 from gpu_triage.core.causes import Cause, Detail
-from gpu_triage.core.facts import PodFacts, pod_facts
 from gpu_triage.core.objects import pod as parse_pod
+from gpu_triage.core.pod_facts import PodFacts, pod_facts
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish import annotations, events
 from gpu_triage.publish.terms import Terms

@@ -13,7 +13,7 @@ from tests.builders import GPU_TAINT, GPU_TOLERATION, node, pod
 from gpu_triage.core import objects
 from gpu_triage.core.classify import classify
 from gpu_triage.core.explain import message
-from gpu_triage.core.facts import pod_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 
 RUNS = 5

@@ -5,7 +5,8 @@ from gpu_triage.core import objects
 from gpu_triage.core.autoscaler import said
 from gpu_triage.core.classify import classify
 from gpu_triage.core.explain import message
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests.builders import CREATED
 

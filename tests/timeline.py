@@ -17,8 +17,8 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
-from gpu_triage.core.facts import pod_facts
 from gpu_triage.core.message import Message
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import values
 from tests import builders

@@ -4,8 +4,8 @@ from .mutating import Breakage
 
 AMOUNT = "core.request:_amount"
 PARSE = "core.quantity:_parse"
-POD_FACTS = "core.facts:pod_facts"
-NODE_FACTS = "core.facts:node_facts"
+POD_FACTS = "core.pod_facts:pod_facts"
+NODE_FACTS = "core.node_facts:node_facts"
 
 AMOUNTS = [
     Breakage(

@@ -2,7 +2,7 @@
 
 from .mutating import Breakage
 
-ENDED = "core.facts:PodFacts.ended"
+ENDED = "core.pod_facts:PodFacts.ended"
 HOLD = "cluster.inventory:Inventory._hold"
 RESERVED = "core.picture:Picture.reserved_for_others"
 TAKEN = "core.picture:Picture.taken_from"
@@ -153,13 +153,13 @@ HOLDING = [
     ),
     Breakage(
         "a leftover 0 beside a living MIG resource is an offer",
-        "core.facts:NodeFacts.offers",
+        "core.node_facts:NodeFacts.offers",
         "return not self.living_sibling(resource)",
         "return True",
     ),
     Breakage(
         "a 0 is no offer",
-        "core.facts:NodeFacts.offers",
+        "core.node_facts:NodeFacts.offers",
         "return not self.living_sibling(resource)",
         "return False",
     ),

@@ -8,8 +8,8 @@ import msgspec
 from gpu_triage.core import fit
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.funnel import decide
+from gpu_triage.core.pod_facts import PodFacts
 
 from . import text
 from .clusters import pinned

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import msgspec
 
 from gpu_triage.core import objects
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 
 from . import vocabulary as words
 from .record import Record

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import fit, objects
 from gpu_triage.core import toleration as taints
-from gpu_triage.core.facts import NodeFacts, PodFacts, Shape, node_facts, pod_facts
+from gpu_triage.core.node_facts import NodeFacts, node_facts
+from gpu_triage.core.pod_facts import PodFacts, Shape, pod_facts
 from gpu_triage.core.survey import survey
 
 from . import text

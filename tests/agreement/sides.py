@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 
 from .predict import Known
 from .record import Record

@@ -13,8 +13,8 @@ import pytest
 from gpu_triage.core import objects
 from gpu_triage.core.change import CHANGE
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import pod_facts
 from gpu_triage.core.fix import smallest_fix
+from gpu_triage.core.pod_facts import pod_facts
 from tests.agreement import laying, run
 from tests.agreement import vocabulary as words
 from tests.agreement.api import Api

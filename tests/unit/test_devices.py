@@ -4,7 +4,7 @@ import pytest
 
 from gpu_triage.cluster.devices import SETTLE_SECONDS, Devices
 from gpu_triage.core import objects
-from gpu_triage.core.facts import node_facts
+from gpu_triage.core.node_facts import node_facts
 from gpu_triage.core.rules import Rules
 from tests.builders import GPU, node
 

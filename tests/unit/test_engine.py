@@ -14,8 +14,9 @@ from gpu_triage.cluster.row import Row
 from gpu_triage.cluster.sites import Kind
 from gpu_triage.core import objects
 from gpu_triage.core.autoscaler import Said
-from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.fit import node_code
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests.answers import NOW, inventory
 from tests.builders import CREATED, GPU_TAINT, node, pod

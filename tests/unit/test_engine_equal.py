@@ -9,7 +9,8 @@ from gpu_triage.core import objects
 from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import KINDS, Detail
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests.answers import NOW
 from tests.builders import GPU, GPU_TAINT, GPU_TOLERATION, node, pod

@@ -8,7 +8,8 @@ from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.fleet import STATES
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests.answers import NOW, inventory
 from tests.builders import GPU, node, pod

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests.answers import inventory
 from tests.builders import node, pod

@@ -10,8 +10,9 @@ import yaml
 from gpu_triage.controller.sieve import BUNDLE, GONE_LINE, REMEMBERED_ENDS, Sieve, lean
 from gpu_triage.controller.slim import Slim
 from gpu_triage.core import objects
-from gpu_triage.core.facts import node_facts, pod_facts
 from gpu_triage.core.mention import tokens
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from tests import builders
 

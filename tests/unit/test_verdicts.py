@@ -14,8 +14,8 @@ from gpu_triage.core import objects
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
 from gpu_triage.core.explain import explain
-from gpu_triage.core.facts import pod_facts
 from gpu_triage.core.message import Message
+from gpu_triage.core.pod_facts import pod_facts
 from gpu_triage.core.rules import Rules
 from gpu_triage.publish.annotations import time_of
 from tests import builders

@@ -12,7 +12,7 @@ from gpu_triage.cli.guidance import namespace_missing, pod_missing
 from gpu_triage.cli.question import Question
 from gpu_triage.cli.source import Source, source
 from gpu_triage.core.causes import NODES
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Verdict
 from gpu_triage.publish import overview, render
 from gpu_triage.publish.supply import GPUNodeList, gpu_nodes, supply

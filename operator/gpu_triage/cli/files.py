@@ -15,7 +15,8 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import autoscaler
 from gpu_triage.core import objects as kinds
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, Detail
-from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import PodFacts, pod_facts
 from gpu_triage.core.rules import Rules
 
 STDIN = "-"

@@ -12,8 +12,9 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.causes import DEVICE_CLASSES, NODES, PODS, Cause, Detail
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import PodFacts, node_facts, pod_facts
 from gpu_triage.core.mention import tokens
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import PodFacts, pod_facts
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.survey import Verdict
 from gpu_triage.core.vocabulary import VOCABULARY

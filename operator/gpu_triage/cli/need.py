@@ -2,10 +2,11 @@
 
 from gpu_triage.core import fit
 from gpu_triage.core.causes import Cause
-from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, DRA, FREE, LABEL, OFFERS, TOLERATED
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import is_lost, is_starting
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.selector_fix import one_change_away
 from gpu_triage.core.survey import Survey, Verdict
 

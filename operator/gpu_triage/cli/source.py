@@ -14,8 +14,8 @@ from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core.causes import NODES, PODS
 from gpu_triage.core.classify import classify
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Verdict
 
 

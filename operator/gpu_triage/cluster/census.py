@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.node_facts import NodeFacts
 
 
 class Census:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.node_facts import NodeFacts
 
 SETTLE_SECONDS = 900
 """After its configuration has changed, a node's numbers are believed as they come for so long: the

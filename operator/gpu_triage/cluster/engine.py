@@ -21,9 +21,9 @@ from gpu_triage.cluster.sites import Sites
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.classify import Raw, at_sight, with_nodes
 from gpu_triage.core.detail import awaits_start
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.obstacles import end_of_start
 from gpu_triage.core.patience import end_of_scaling, end_of_waiting
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Verdict
 
 NODES_AT_ONCE = 250

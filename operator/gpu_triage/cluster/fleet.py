@@ -7,7 +7,7 @@ import msgspec
 
 from gpu_triage.cluster.sites import Site
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import NOT_READY, UNREACHABLE
 from gpu_triage.core.offer import lost_detail, missing, offer_lost, owed
 from gpu_triage.core.rules import Rules

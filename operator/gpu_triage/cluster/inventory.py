@@ -4,8 +4,9 @@ import msgspec
 
 from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.picture import Picture, add
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.rules import Rules
 
 

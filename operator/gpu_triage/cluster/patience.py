@@ -5,8 +5,8 @@ from collections.abc import Collection
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.core import objects
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.patience import nominated_since
+from gpu_triage.core.pod_facts import PodFacts
 
 
 class Patience:

@@ -13,9 +13,9 @@ from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.row import Row, cell
 from gpu_triage.cluster.sites import Site, Sites
 from gpu_triage.core.detail import Finding, finding
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.fit import CODE
 from gpu_triage.core.outlook import Outlook
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.tally import Tally
 

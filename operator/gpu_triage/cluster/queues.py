@@ -8,8 +8,8 @@ from gpu_triage.cluster.queue import Claimant, Queue
 from gpu_triage.cluster.rows import Rows
 from gpu_triage.cluster.sites import Move, Sites
 from gpu_triage.core.detail import Finding
-from gpu_triage.core.facts import PodFacts, Shape
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts, Shape
 from gpu_triage.core.survey import Survey
 
 Line = tuple[Shape, Claimant]

@@ -6,10 +6,10 @@ from gpu_triage.cluster.census import Census
 from gpu_triage.cluster.choice import Choice, Difference, Group
 from gpu_triage.cluster.sites import Site, Sites
 from gpu_triage.core.detail import Finding, finding
-from gpu_triage.core.facts import Shape
 from gpu_triage.core.fit import CODE, node_code
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import Shape
 from gpu_triage.core.tally import Tally
 from gpu_triage.core.traits import with_traits
 

@@ -8,8 +8,8 @@ from gpu_triage.cluster.batch import Batch
 from gpu_triage.cluster.choice import Choice
 from gpu_triage.cluster.row import Row
 from gpu_triage.cluster.sites import Move, Sites
-from gpu_triage.core.facts import Shape
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import Shape
 from gpu_triage.core.selector import Selector  # noqa: TC001
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 import msgspec
 
 from gpu_triage.cluster.agenda import Agenda
-from gpu_triage.core.facts import NodeFacts
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import end_of_start, is_marked, is_young
 from gpu_triage.core.picture import Picture
 

@@ -14,8 +14,8 @@ from gpu_triage.cluster.settling import Pace, Settling
 from gpu_triage.core import objects
 from gpu_triage.core.causes import PENDING, Cause, Detail
 from gpu_triage.core.classify import Raw
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.message import Message
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.vocabulary import VOCABULARY
 
 CLOCK_SECONDS = 60

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from gpu_triage.controller.transport import Transport
-from gpu_triage.core.facts import ANNOTATIONS
+from gpu_triage.core.pod_facts import ANNOTATIONS
 from gpu_triage.publish import annotations
 from gpu_triage.publish.bucket import Bucket
 from gpu_triage.publish.write import Answer, Result, UnreachableError, Write, meaning

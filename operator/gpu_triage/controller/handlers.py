@@ -18,7 +18,8 @@ from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.controller.sieve import BUNDLE
 from gpu_triage.core import autoscaler, objects
 from gpu_triage.core.causes import DEVICE_CLASSES, EVENTS, NAMESPACES, NODES, PODS
-from gpu_triage.core.facts import IGNORE, node_facts, pod_facts
+from gpu_triage.core.node_facts import node_facts
+from gpu_triage.core.pod_facts import IGNORE, pod_facts
 from gpu_triage.core.rules import Rules
 
 if TYPE_CHECKING:

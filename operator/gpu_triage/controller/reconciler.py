@@ -20,8 +20,8 @@ from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.core.alike import likeness
 from gpu_triage.core.causes import Cause
 from gpu_triage.core.explain import explain
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.message import Message
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.writer import Writer
 

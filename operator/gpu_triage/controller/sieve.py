@@ -16,8 +16,8 @@ import msgspec
 from gpu_triage.controller.slim import Slim, versioned, written
 from gpu_triage.core import autoscaler
 from gpu_triage.core.causes import EVENTS, NAMESPACES, PODS
-from gpu_triage.core.facts import IGNORE
 from gpu_triage.core.mention import mentions, tokens
+from gpu_triage.core.pod_facts import IGNORE
 from gpu_triage.core.rules import Rules
 
 GONE_LINE = b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410}}\n'

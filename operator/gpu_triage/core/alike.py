@@ -7,8 +7,8 @@ from collections.abc import Hashable
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.classify import Raw
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 
 
 def likeness(pod: PodFacts, raw: Raw, picture: Picture) -> Hashable:

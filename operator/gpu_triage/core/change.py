@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from gpu_triage.core.causes import PODS
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import Step, step
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.survey import Survey
 
 RUNS = "runs"

@@ -11,9 +11,9 @@ import msgspec
 
 from gpu_triage.core.causes import NODES, Cause, Detail
 from gpu_triage.core.detail import Finding, detail, finding, not_gpu_detail, ok_detail
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.funnel import decide
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Survey, Verdict, survey
 from gpu_triage.core.tally import tally
 from gpu_triage.core.vocabulary import VOCABULARY

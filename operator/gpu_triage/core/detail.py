@@ -11,12 +11,12 @@ import msgspec
 
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.condition import said
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.funnel import decide, passes_through
 from gpu_triage.core.obstacles import is_recent, missing_kind
 from gpu_triage.core.patience import end_of_scaling, end_of_waiting
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.selector import Values
 from gpu_triage.core.tally import Tally
 from gpu_triage.core.traits import (

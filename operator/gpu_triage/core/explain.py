@@ -9,12 +9,12 @@ from collections import Counter
 from gpu_triage.core.autoscaler import Said
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import CHANGE, Fix
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
 from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.message import ITSELF, Message, compose
 from gpu_triage.core.mismatch import label_mismatch
 from gpu_triage.core.next_step import next_step
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import is_starting, lost, taint_kind
 from gpu_triage.core.reasons import free_of, taint_reason
 from gpu_triage.core.shortage import exhausted

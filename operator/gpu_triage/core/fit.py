@@ -7,7 +7,8 @@ tainted node that offers the resource and one that does not lead to different wo
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
-from gpu_triage.core.facts import NodeFacts, Shape
+from gpu_triage.core.node_facts import NodeFacts
+from gpu_triage.core.pod_facts import Shape
 from gpu_triage.core.toleration import untolerated
 
 LABEL = 1

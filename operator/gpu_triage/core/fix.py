@@ -11,8 +11,8 @@ from functools import partial
 from gpu_triage.core.amount_fix import fewer_fix, rename_fix
 from gpu_triage.core.causes import Cause, Detail
 from gpu_triage.core.change import ADVICE, Edit, Fix, Option, furthest
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import blockers, fits_when_healthy, lost, taint_kind
 from gpu_triage.core.selector_fix import selector_fix
 from gpu_triage.core.survey import Survey, Verdict

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from gpu_triage.core.facts import NodeFacts, PodFacts
+from gpu_triage.core.node_facts import NodeFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import count_of, listing
 

@@ -3,8 +3,8 @@
 import math
 
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import LABEL
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.offer import offer_lost
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.rules import Rules

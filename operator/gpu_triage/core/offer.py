@@ -8,7 +8,7 @@ behind.
 from collections.abc import Mapping
 
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import COUNTED, NodeFacts
+from gpu_triage.core.node_facts import COUNTED, NodeFacts
 from gpu_triage.core.rules import Rules
 from gpu_triage.core.toleration import UNSCHEDULABLE
 

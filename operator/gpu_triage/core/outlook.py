@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from gpu_triage.core.facts import NodeFacts, Shape
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.picture import Claim, Picture
+from gpu_triage.core.pod_facts import Shape
 
 
 class Outlook(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ shows.
 import math
 
 from gpu_triage.core import objects
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 
 
 def end_of_scaling(pod: PodFacts, picture: Picture) -> float:

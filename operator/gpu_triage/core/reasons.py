@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from gpu_triage.core.causes import PODS
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import Step, step
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import BUILT_IN, NETWORK, NOT_READY, UNREACHABLE, blockers
 from gpu_triage.core.selector import Requirement
 from gpu_triage.core.survey import Survey

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 
 from gpu_triage.core.change import Edit, Fix, Json, Option, furthest
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, LABEL, OFFERS, TOLERATED
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.selector import REQUIRED, Requirement, Selector
 from gpu_triage.core.survey import Survey
 

@@ -1,10 +1,10 @@
 """The sentence for GPUs that are taken: what is needed, what is left, who holds the rest."""
 
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED
 from gpu_triage.core.holders import same_workload, who
 from gpu_triage.core.message import HELD, ITSELF, RESERVED
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.reasons import free_of
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import amounts, count_of, listing

@@ -6,10 +6,11 @@ import msgspec
 
 from gpu_triage.core import fit
 from gpu_triage.core.causes import Cause, Detail
-from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.funnel import Funnel, funnel, passes_through
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.outlook import Outlook
 from gpu_triage.core.picture import Picture
+from gpu_triage.core.pod_facts import PodFacts
 
 
 class Survey(Outlook, frozen=True):

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import msgspec
 
 from gpu_triage.core import traits
-from gpu_triage.core.facts import NodeFacts, Shape
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import is_young
+from gpu_triage.core.pod_facts import Shape
 from gpu_triage.core.survey import Survey
 
 

@@ -2,8 +2,8 @@
 
 from gpu_triage.core.causes import Detail
 from gpu_triage.core.condition import said
-from gpu_triage.core.facts import PodFacts
 from gpu_triage.core.intent import Intent
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.survey import Survey
 from gpu_triage.core.wording import amounts, listing
 

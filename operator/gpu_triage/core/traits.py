@@ -5,8 +5,8 @@ node's code with its traits fits 16 bits, and a cluster is told by how many node
 """
 
 from gpu_triage.core.causes import Detail
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.fit import ALLOCATABLE, FREE, LABEL, OFFERS, TOLERATED
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import (
     fits_when_healthy,
     helps_once_up,

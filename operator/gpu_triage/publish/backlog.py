@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.publish.bucket import Bucket
 from gpu_triage.publish.counters import Counters
 from gpu_triage.publish.crowds import Crowds

@@ -7,7 +7,7 @@ the pods themselves, so the answer is the same after a restart.
 from bisect import bisect_left, insort
 
 from gpu_triage.core.causes import Cause
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 
 _Crowd = tuple[str, str, Cause]
 _Member = tuple[float, str, str]

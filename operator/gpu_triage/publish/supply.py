@@ -5,8 +5,8 @@ from typing import Literal
 import msgspec
 
 from gpu_triage.core.causes import PODS
-from gpu_triage.core.facts import NodeFacts
 from gpu_triage.core.holders import Holder, holder
+from gpu_triage.core.node_facts import NodeFacts
 from gpu_triage.core.obstacles import NOT_READY, UNREACHABLE
 from gpu_triage.core.picture import Picture
 from gpu_triage.core.toleration import UNSCHEDULABLE

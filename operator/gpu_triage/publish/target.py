@@ -12,7 +12,7 @@ import msgspec
 
 from gpu_triage.cluster.settling import ALARMS
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.publish import annotations, events
 from gpu_triage.publish.events import Silence
 from gpu_triage.publish.queue import Rank

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpu_triage.core.facts import ANNOTATIONS
+from gpu_triage.core.pod_facts import ANNOTATIONS
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):

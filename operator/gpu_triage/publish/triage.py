@@ -8,10 +8,11 @@ import msgspec
 from gpu_triage.core.causes import PODS, Cause, Detail
 from gpu_triage.core.change import Fix
 from gpu_triage.core.explain import message
-from gpu_triage.core.facts import NodeFacts, PodFacts
 from gpu_triage.core.fit import ALLOCATABLE, OFFERS, TOLERATED, Step, step
 from gpu_triage.core.fix import smallest_fix
 from gpu_triage.core.holders import Holder, holders
+from gpu_triage.core.node_facts import NodeFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.core.reasons import node_reason
 from gpu_triage.core.survey import Survey, Verdict
 from gpu_triage.core.vocabulary import VOCABULARY

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from gpu_triage.cluster.verdicts import Standing
-from gpu_triage.core.facts import PodFacts
+from gpu_triage.core.pod_facts import PodFacts
 from gpu_triage.publish.backlog import Backlog, Flight
 from gpu_triage.publish.complaints import Complaints
 from gpu_triage.publish.counters import Counters
