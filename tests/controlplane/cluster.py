@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .footprint import RunDirectory
 
 
-class Cluster:
+class Cluster(ABC):
     """A cluster in use: its address, its credentials and the processes that are ours.
 
     Attributes:
@@ -165,9 +166,9 @@ class Cluster:
         """
         self._wait(lambda: self._fetch("/readyz") == "ok", "the API server is ready", timeout)
 
+    @abstractmethod
     def _start(self) -> None:
         """Do the provider's part of `start`."""
-        raise NotImplementedError
 
     def _fetch(self, path: str) -> str:
         """Return what the API answers on a path."""
