@@ -7,24 +7,36 @@ from gpu_triage.cluster.reviews import AGE_SECONDS, PART, Reviews
 
 def test_the_oldest_message_comes_first_once_it_is_old_and_the_picture_another():
     reviews = Reviews(0.0, most=1.0)
-    reviews.said("a", 0.0)
-    reviews.said("b", 1.0)
-    assert reviews.take(AGE_SECONDS) is None  # nothing has changed since
+    reviews.said("a", "job", 0.0)
+    reviews.said("b", "other", 1.0)
+    assert reviews.take(AGE_SECONDS) == []  # nothing has changed since
     reviews.changed()
-    assert reviews.take(AGE_SECONDS - 0.1) is None
-    assert reviews.take(AGE_SECONDS) == "a"
-    assert reviews.take(AGE_SECONDS) is None
-    assert reviews.take(AGE_SECONDS + 1) == "b"
+    assert reviews.take(AGE_SECONDS - 0.1) == []
+    assert reviews.take(AGE_SECONDS) == ["a"]
+    assert reviews.take(AGE_SECONDS) == []
+    assert reviews.take(AGE_SECONDS + 1) == ["b"]
+
+
+def test_with_the_oldest_come_those_that_are_alike():
+    reviews = Reviews(0.0, most=1.0)
+    for number in range(4):
+        reviews.said(f"train-{number}", "job", float(number))
+    reviews.said("b", "other", 1.0)
+    reviews.said("train-2", "other", 2.0)  # it is like others now
+    reviews.changed()
+    assert reviews.take(60.0) == ["train-0", "train-1", "train-3"]
+    assert reviews.take(60.0) == ["b", "train-2"]
+    assert reviews.take(60.0) == []
 
 
 def test_a_message_that_was_said_again_is_young_again():
     reviews = Reviews(0.0, most=1.0)
-    reviews.said("a", 0.0)
-    reviews.said("b", 1.0)
+    reviews.said("a", "job", 0.0)
+    reviews.said("b", "other", 1.0)
     reviews.changed()
-    reviews.said("a", 2.0)
-    assert reviews.take(60.0) == "b"
-    assert reviews.take(60.0) is None
+    reviews.said("a", "job", 2.0)
+    assert reviews.take(60.0) == ["b"]
+    assert reviews.take(60.0) == []
 
 
 def test_time_is_saved_up_and_what_was_spent_too_much_is_paid_back():

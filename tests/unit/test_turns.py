@@ -170,3 +170,21 @@ def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
     scene.reconciler.changed()
     scene.after(30)
     assert len(worked_out) == 2
+
+
+def test_messages_of_pods_that_are_alike_are_worked_out_anew_together(monkeypatch):
+    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
+    worked_out = []
+    explain = "gpu_triage.controller.reconciler.explain"
+    original = __import__("gpu_triage.core.explain", fromlist=["explain"]).explain
+    monkeypatch.setattr(explain, lambda *args: worked_out.append(1) or original(*args))
+    job = [builders.pod(f"job-{number}") for number in range(3)]
+    scene = Scene(*job, builders.node(taints=[builders.GPU_TAINT]))
+    scene.after(0)
+    scene.after(2)
+    scene.take(builders.node(taints=[{**builders.GPU_TAINT, "value": "other"}]))
+    scene.reconciler.changed()  # as run() does
+    assert scene.after(300)[0] == [f"annotation job-{number}" for number in range(3)]
+    assert all("=other" in each.message for each in scene.verdicts.standing.values())
+    assert len(worked_out) == 2

@@ -1,7 +1,12 @@
 """Which message is worked out anew though its word stays: its numbers may be other ones by now.
 
-Nobody asks for this, so it takes a small part of the time, the oldest message first.
+Nobody asks for this, so it takes a small part of the time, the oldest message first, and with it
+those of all pods that were alike when they were told.
 """
+
+from collections.abc import Hashable
+
+from gpu_triage.cluster.unsaid import Unsaid
 
 AGE_SECONDS = 15.0
 """How old a message is at least."""
@@ -20,6 +25,8 @@ class Reviews:
             most: seconds that are saved up at most.
         """
         self._said: dict[str, tuple[float, int]] = {}
+        self._order = Unsaid()
+        """The same pods."""
         self._state = 0
         self._since = clock
         self._most = most
@@ -29,21 +36,30 @@ class Reviews:
         """Notes that the picture is another one: what rests on the last may be wrong."""
         self._state += 1
 
-    def said(self, uid: str, clock: float) -> None:
-        """Notes that a pod's message was worked out from the picture as it is."""
+    def said(self, uid: str, like: Hashable, clock: float) -> None:
+        """Notes that a pod's message was worked out from the picture as it is.
+
+        Args:
+            uid: the pod's.
+            like: equal for pods that are to be told the same.
+            clock: seconds that never go back.
+        """
         self._said.pop(uid, None)
         self._said[uid] = (clock, self._state)
+        self._order.put(uid, like)
 
-    def take(self, clock: float) -> str | None:
-        """The pod whose message comes next, which is forgotten by that; None where none is due."""
-        first = next(iter(self._said.items()), None)
+    def take(self, clock: float) -> list[str]:
+        """The pods whose message comes next, which are forgotten by that; none if none is due."""
+        first = next(iter(self._said.values()), None)
         if first is None:
-            return None
-        uid, (when, state) = first
+            return []
+        when, state = first
         if clock - when < AGE_SECONDS or state == self._state:
-            return None
-        del self._said[uid]
-        return uid
+            return []
+        _, together = self._order.take()
+        for uid in together:
+            del self._said[uid]
+        return together
 
     def allowance(self, clock: float) -> float:
         """How many seconds may be spent now."""

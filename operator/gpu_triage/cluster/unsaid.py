@@ -7,6 +7,7 @@ class Unsaid:
     """Pods by uid, those that are to be told the same together."""
 
     def __init__(self) -> None:
+        """Nobody waits yet."""
         self._like: dict[str, Hashable] = {}
         self._alike: dict[Hashable, dict[str, None]] = {}
 
@@ -33,10 +34,10 @@ class Unsaid:
             if not self._alike[like]:
                 del self._alike[like]
 
-    def take(self) -> list[str]:
-        """The pod that waits longest and all that are alike; they wait no more."""
+    def take(self) -> tuple[Hashable, list[str]]:
+        """What the pod that waits longest is like, and all that are; they wait no more."""
         like = next(iter(self._like.values()))
         together = list(self._alike.pop(like))
         for uid in together:
             del self._like[uid]
-        return together
+        return like, together

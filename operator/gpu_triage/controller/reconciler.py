@@ -8,7 +8,7 @@ every node.
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
@@ -172,16 +172,16 @@ class Reconciler:
 
     def _speak(self, now: float, ends: float) -> None:
         while self._unsaid:
-            together = self._unsaid.take()
+            like, together = self._unsaid.take()
             said = explain(self._engine.verdict(together[0]), now)
             for uid in together:
-                self._say(self._inventory.pods[uid], said)
+                self._say(self._inventory.pods[uid], said, like)
             if self._clock() >= ends:
                 break
 
-    def _say(self, pod: PodFacts, said: Message) -> None:
+    def _say(self, pod: PodFacts, said: Message, like: Hashable) -> None:
         self._verdicts.say(pod.uid, said)
-        self._reviews.said(pod.uid, self._clock())
+        self._reviews.said(pod.uid, like, self._clock())
         self._publish(pod)
 
     def review(self) -> None:
@@ -192,18 +192,29 @@ class Reconciler:
         moment = self._clock()
         ends = moment + self._reviews.allowance(moment)
         while not self._unsaid and self._clock() < ends:
-            uid = self._reviews.take(moment)
-            if uid is None:
+            together = self._reviews.take(moment)
+            if not together:
                 break
-            pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
-            standing = self._verdicts.of(uid)
-            if pod is None or raw is None or standing is None:
-                continue
-            if (standing.cause, standing.detail) == (raw.cause, raw.detail):
-                self._say(pod, explain(self._engine.verdict(uid), self._now()))
-            else:  # it settles
-                self._reviews.said(uid, moment)
+            told: dict[Hashable, Message] = {}
+            for uid in together:
+                self._review(uid, told, moment)
         self._reviews.spend(self._clock() - moment)
+
+    def _review(self, uid: str, told: dict[Hashable, Message], moment: float) -> None:
+        pod, raw = self._inventory.pods.get(uid), self._engine.words.get(uid)
+        standing = self._verdicts.of(uid)
+        if pod is None or raw is None or standing is None:
+            return
+        like = likeness(pod, raw, self._inventory.picture)
+        if (standing.cause, standing.detail) != (raw.cause, raw.detail):
+            self._reviews.said(uid, like, moment)  # it settles
+            return
+        if like not in told:
+            told[like] = explain(self._engine.verdict(uid), self._now())
+        if told[like] != standing.said:
+            self._say(pod, told[like], like)
+        else:
+            self._reviews.said(uid, like, moment)
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):
