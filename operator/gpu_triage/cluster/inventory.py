@@ -29,6 +29,8 @@ class Inventory:
     """
 
     def __init__(self, rules: Rules) -> None:
+        self.version = 0
+        """Another one whenever a message may be; what we have written on a pod makes none so."""
         self.pods: dict[str, PodFacts] = {}
         """Every pod that was put in, by uid."""
         self.ignored: set[str] = set()
@@ -80,11 +82,13 @@ class Inventory:
             return False
         self._nodes[node.name] = node
         self._changes.nodes.add(node.name)
+        self.version += 1
         return True
 
     def drop_node(self, name: str) -> bool:
         """Forgets a node; pods that are still on it count again if it comes back."""
         self._changes.nodes.add(name)
+        self.version += 1
         return self._nodes.pop(name, None) is not None
 
     def put_pod(self, pod: PodFacts) -> bool:
@@ -94,6 +98,8 @@ class Inventory:
             return False
         if before is not None:
             self._unhold(before)
+        if before is None or msgspec.structs.replace(before, published=pod.published) != pod:
+            self.version += 1
         self.pods[pod.uid] = pod
         self._changes.pods.add(pod.uid)
         self._hold(pod)
@@ -105,6 +111,7 @@ class Inventory:
         if pod is None:
             return False
         self._changes.pods.add(uid)
+        self.version += 1
         self._unhold(pod)
         return True
 
@@ -155,12 +162,14 @@ class Inventory:
         changed = self._unread.get(kind) is not why
         self._unread[kind] = why
         self._changes.unread |= changed
+        self.version += changed
         return changed
 
     def mark_read(self, kind: str) -> bool:
         """Says that all objects of a kind have been read."""
         changed = self._unread.pop(kind, None) is not None
         self._changes.unread |= changed
+        self.version += changed
         return changed
 
     def _listen(self, pod: str) -> bool:
@@ -173,11 +182,13 @@ class Inventory:
         if self._said.get(pod) == before:
             return False
         self._changes.pods.add(pod)
+        self.version += 1
         return True
 
     def _reclass(self) -> None:
         """Several classes may serve one resource: it is served while one of them does."""
         self._changes.classes = True
+        self.version += 1
         self._classes.clear()
         self._classes.update({resource: name for name, resource in sorted(self._served.items())})
 

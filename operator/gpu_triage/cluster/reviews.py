@@ -27,34 +27,35 @@ class Reviews:
         self._said: dict[str, tuple[float, int]] = {}
         self._order = Unsaid()
         """The same pods."""
-        self._state = 0
         self._since = clock
         self._most = most
         self._saved = 0.0
 
-    def changed(self) -> None:
-        """Notes that the picture is another one: what rests on the last may be wrong."""
-        self._state += 1
-
-    def said(self, uid: str, like: Hashable, clock: float) -> None:
-        """Notes that a pod's message was worked out from the picture as it is.
+    def said(self, uid: str, like: Hashable, clock: float, version: int) -> None:
+        """Notes that a pod's message has been worked out.
 
         Args:
             uid: the pod's.
             like: equal for pods that are to be told the same.
             clock: seconds that never go back.
+            version: of the picture that it rests on.
         """
         self._said.pop(uid, None)
-        self._said[uid] = (clock, self._state)
+        self._said[uid] = (clock, version)
         self._order.put(uid, like)
 
-    def take(self, clock: float) -> list[str]:
-        """The pods whose message comes next, which are forgotten by that; none if none is due."""
+    def take(self, clock: float, version: int) -> list[str]:
+        """The pods whose message comes next, which are forgotten by that; none if none is due.
+
+        Args:
+            clock: seconds that never go back.
+            version: of the picture as it is.
+        """
         first = next(iter(self._said.values()), None)
         if first is None:
             return []
-        when, state = first
-        if clock - when < AGE_SECONDS or state == self._state:
+        when, of = first
+        if clock - when < AGE_SECONDS or of == version:
             return []
         _, together = self._order.take()
         for uid in together:

@@ -105,9 +105,7 @@ class Loop:
                 self._reconciler.review()
             else:
                 await asyncio.sleep(self._pause(turn))
-                if self._changed.is_set():
-                    self._changed.clear()
-                    self._reconciler.changed()
+                self._changed.clear()
                 turn = self.turn()
 
     def turn(self) -> float:

@@ -102,10 +102,6 @@ class Reconciler:
         """Whether some words have no message yet."""
         return bool(self._unsaid)
 
-    def changed(self) -> None:
-        """Notes that the picture is another one: what rests on the last may be wrong."""
-        self._reviews.changed()
-
     def recompute(self) -> None:
         """Brings the words up to date; once all are, says for a turn what is to be said of them."""
         begun = self._clock()
@@ -181,7 +177,7 @@ class Reconciler:
 
     def _say(self, pod: PodFacts, said: Message, like: Hashable) -> None:
         self._verdicts.say(pod.uid, said)
-        self._reviews.said(pod.uid, like, self._clock())
+        self._reviews.said(pod.uid, like, self._clock(), self._inventory.version)
         self._publish(pod)
 
     def review(self) -> None:
@@ -192,7 +188,7 @@ class Reconciler:
         moment = self._clock()
         ends = moment + self._reviews.allowance(moment)
         while not self._unsaid and self._clock() < ends:
-            together = self._reviews.take(moment)
+            together = self._reviews.take(moment, self._inventory.version)
             if not together:
                 break
             told: dict[Hashable, Message] = {}
@@ -207,14 +203,14 @@ class Reconciler:
             return
         like = likeness(pod, raw, self._inventory.picture)
         if (standing.cause, standing.detail) != (raw.cause, raw.detail):
-            self._reviews.said(uid, like, moment)  # it settles
+            self._reviews.said(uid, like, moment, self._inventory.version)  # it settles
             return
         if like not in told:
             told[like] = explain(self._engine.verdict(uid), self._now())
         if told[like] != standing.said:
             self._say(pod, told[like], like)
         else:
-            self._reviews.said(uid, like, moment)
+            self._reviews.said(uid, like, moment, self._inventory.version)
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):
