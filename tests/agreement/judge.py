@@ -157,19 +157,26 @@ class Judge:
         theirs = codes.theirs
         self.tally.verdicts[asked.measure] += 1
         said = self._word(facts, theirs, asked.measure)
-        fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
-        free = [
+        passing = [
             name
-            for name in fitting
-            if not self.theirs.reasons(
-                facts, asked.pod, name, theirs[name], tolerant=False, anywhere=False
+            for name, code in theirs.items()
+            if code & EVERY == EVERY
+            and not self.theirs.reasons(
+                facts, asked.pod, name, code, tolerant=False, anywhere=False
             )
         ]
+        fitting = [n for n, code in theirs.items() if code & EVERY == EVERY and not code & fit.DRA]
+        free = [name for name in fitting if name in passing]
+        too_many = any(self.theirs.over_claim_limit(facts, name) for name in passing)
         if asked.node:
             if said is not Cause.NOT_GPU or asked.node not in free:
                 yield Disagreement(asked, f"{said}; room on {free}", f"bound to {asked.node}")
             assert asked.stored is not None
             self.sides.put(self.sides.ours.facts(asked.stored))
+        elif too_many and (text.CLAIM_LIMIT in told.whole or not free):
+            # An error ends the attempt, perhaps before a node with room is looked at.
+            if text.CLAIM_LIMIT not in told.whole:
+                yield Disagreement(asked, text.CLAIM_LIMIT, asked.text)
         elif free or (said is Cause.NOT_GPU and not fitting):
             yield Disagreement(asked, f"{said}; room on {free}", asked.text)
         else:

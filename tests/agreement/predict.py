@@ -19,6 +19,8 @@ from .record import Record
 from .versions import Difference
 
 ENOUGH = fit.OFFERS | fit.ALLOCATABLE | fit.FREE
+MOST_IN_A_CLAIM = 32
+"""``AllocationResultsMaxSize`` in resource.k8s.io."""
 EVERY = fit.LABEL | fit.TOLERATED | ENOUGH
 
 
@@ -67,6 +69,12 @@ class Known:
         if self._keeps_zero:
             classes -= self.raw[name]["status"].get("allocatable", {}).keys()
         return classes
+
+    def over_claim_limit(self, pod: PodFacts, name: str) -> bool:
+        """Whether a pod asks for more devices by DRA on a node than one claim may have."""
+        there, served = self.nodes[name].allocatable, self.served(name)
+        left = [n for each, n in pod.shape.request if each in served and not there.get(each, 0)]
+        return sum(left) > MOST_IN_A_CLAIM
 
     def short(self, pod: PodFacts, name: str) -> set[str]:
         """The resources of which a node has not enough."""

@@ -23,6 +23,8 @@ PODS = "Too many pods"
 AFFINITY = "node(s) didn't match pod affinity rules"
 """The obstacle that every asking pod carries: all else of the node is passed."""
 DEVICES = "cannot allocate all claims"
+CLAIM_LIMIT = "exceeds the claim limit of 32"
+"""Said of the pod as a whole, as an error, once a node is reached where so many are left to DRA."""
 
 _TAIL = (
     "no new claims to deallocate|plugin disabled|deallocation of ResourceClaim"
