@@ -292,6 +292,19 @@ def test_what_a_full_cluster_looks_like_for_a_moment_is_no_warning(detail):
     assert scene.drain()[0] == ["event train"]
 
 
+def test_its_event_says_what_stands_on_the_pod_though_the_numbers_are_others_by_then():
+    scene, one = Scene(), pod()
+    first = word(one, detail=Detail.FRAGMENTED, message="Needs 2; 3 are free on 3 nodes.")
+    scene.writer.want(one, first)
+    scene.drain()
+    shown = showing(one, first)
+    scene.clock += 20
+    scene.writer.want(shown, msgspec.structs.replace(first, message="Needs 2; 4 are free."))
+    scene.clock += 10
+    assert scene.drain()[0] == ["event train"]
+    assert json.loads(scene.last.body)["note"] == first.message
+
+
 def test_nor_is_it_one_if_the_pod_is_placed_before():
     scene, one = Scene(), pod()
     scene.writer.want(one, word(one, detail=Detail.FRAGMENTED))

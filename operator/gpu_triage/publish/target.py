@@ -187,7 +187,9 @@ class Target(msgspec.Struct):
         if differs - {"message"} or "message" not in there:
             yield Due(Rank.WORD, Kind.ANNOTATION, says, begins, publish)
             return
-        yield from self._events(self.standing, terms, at)
+        # An Event says what stands on the pod, though the numbers may be others by now.
+        stands = msgspec.structs.replace(self.standing, message=there["message"])
+        yield from self._events(stands, terms, at)
         step = self.standing.step
         if not differs:
             self.step = step if step is not None else self.step
