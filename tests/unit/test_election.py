@@ -252,6 +252,24 @@ async def test_a_lease_whose_holder_ends_when_it_is_deleted_is_taken_in_time(api
 
 
 @timeline
+async def test_a_lease_that_was_free_when_it_was_last_seen_may_have_been_taken_before_its_end(api):
+    one = Replica(api, "one")
+    await until(lambda: one.leads)
+    two = Replica(api, "two")
+    two.ready = False
+    one.fit = False
+    await until(lambda: two.has_looked and two.election._seen.spec.holder_identity == "")
+    one.fit = two.ready = True
+    two.goes_on = asyncio.get_running_loop().time() + 3.5
+    await until(lambda: one.leads)
+    one.goes_on = asyncio.get_running_loop().time() + 10  # it cannot learn of this:
+    api.lease = None
+    await until(lambda: two.leads or not one.leads)
+    assert not two.leads
+    await until(lambda: two.leads, most=15)
+
+
+@timeline
 async def test_one_that_does_not_know_the_cluster_does_not_take_it(api):
     one = Replica(api, "one")
     one.ready = False

@@ -8,6 +8,7 @@ the process or the machine is stopped. So it also writes nothing when it wakes u
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
@@ -249,7 +250,12 @@ class Election:
         not know yet that it is gone: as if it had been renewed now. Unless it is still ours.
         """
         if self._document is not self._empty and self._seen is not None and self.term is None:
-            unknown = msgspec.structs.replace(self._seen.spec, holder_identity=SOMEBODY)
+            spec = self._seen.spec
+            # One that was given back names a second, whoever took it after that the whole time.
+            lasts = max(spec.lease_duration_seconds or 0, math.ceil(self._timing.duration))
+            unknown = msgspec.structs.replace(
+                spec, holder_identity=SOMEBODY, lease_duration_seconds=lasts
+            )
             self._seen = Seen(unknown, self._clock())
         self._document = self._empty
 
