@@ -6,11 +6,23 @@ import random
 import pytest
 
 from gpu_triage.core.classify import classify
+from gpu_triage.core.explain import explain
 from tests import builders
 from tests.answers import NOW
 from tests.unit.loop_scene import MARKED, Scene, no_debounce  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("no_debounce")
+
+
+@pytest.fixture
+def worked_out(monkeypatch):
+    """Messages are worked out anew at once; one entry for each that was."""
+    found = []
+    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
+    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
+    spy = lambda *args: found.append(1) or explain(*args)  # noqa: E731
+    monkeypatch.setattr("gpu_triage.controller.reconciler.explain", spy)
+    return found
 
 
 def test_messages_are_worked_out_in_turns_the_oldest_pods_first(monkeypatch):
@@ -139,9 +151,7 @@ def test_a_placed_pod_does_not_wait_for_the_messages_of_others(monkeypatch):
     assert "removal last" in scene.after(0)[0]
 
 
-def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monkeypatch):
-    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
-    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
+def test_a_message_whose_next_step_has_changed_is_told_without_another_word(worked_out):
     tainted = builders.node(taints=[builders.GPU_TAINT])
     scene = Scene(builders.pod(), tainted)
     scene.after(0)
@@ -151,16 +161,11 @@ def test_a_message_whose_next_step_has_changed_is_told_without_another_word(monk
     (standing,) = scene.verdicts.standing.values()
     assert "nvidia.com/gpu=other" in standing.message
     assert (standing.cause, standing.since) == ("taint", int(NOW + 2))
+    assert len(worked_out) == 2
 
 
-def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
-    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
-    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
-    worked_out = []
+def test_messages_are_not_reviewed_where_nothing_has_changed(worked_out):
     scene = Scene(builders.pod(), builders.node(gpus=0))
-    explain = "gpu_triage.controller.reconciler.explain"
-    original = __import__("gpu_triage.core.explain", fromlist=["explain"]).explain
-    monkeypatch.setattr(explain, lambda *args: worked_out.append(1) or original(*args))
     scene.after(0)
     scene.after(2)
     for _ in range(5):
@@ -175,13 +180,7 @@ def test_messages_are_not_reviewed_where_nothing_has_changed(monkeypatch):
     assert len(worked_out) == 2
 
 
-def test_messages_of_pods_that_are_alike_are_worked_out_anew_together(monkeypatch):
-    monkeypatch.setattr("gpu_triage.cluster.reviews.AGE_SECONDS", 0)
-    monkeypatch.setattr("gpu_triage.cluster.reviews.PART", 1e9)
-    worked_out = []
-    explain = "gpu_triage.controller.reconciler.explain"
-    original = __import__("gpu_triage.core.explain", fromlist=["explain"]).explain
-    monkeypatch.setattr(explain, lambda *args: worked_out.append(1) or original(*args))
+def test_messages_of_pods_that_are_alike_are_worked_out_anew_together(worked_out):
     job = [builders.pod(f"job-{number}") for number in range(3)]
     scene = Scene(*job, builders.node(taints=[builders.GPU_TAINT]))
     scene.after(0)

@@ -6,7 +6,7 @@ those of all pods that were alike when they were told.
 
 from collections.abc import Hashable
 
-from gpu_triage.cluster.unsaid import Unsaid
+from gpu_triage.cluster.groups import Groups
 
 AGE_SECONDS = 15.0
 """How old a message is at least."""
@@ -25,7 +25,7 @@ class Reviews:
             most: seconds that are saved up at most.
         """
         self._said: dict[str, tuple[float, int]] = {}
-        self._order = Unsaid()
+        self._order = Groups()
         """The same pods."""
         self._since = clock
         self._most = most

@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterator
 from gpu_triage.cluster.agenda import Agenda
 from gpu_triage.cluster.engine import Engine
 from gpu_triage.cluster.fleet import Fleet
+from gpu_triage.cluster.groups import Groups
 from gpu_triage.cluster.inventory import Inventory
 from gpu_triage.cluster.reviews import Reviews
-from gpu_triage.cluster.unsaid import Unsaid
 from gpu_triage.cluster.verdicts import Verdicts
 from gpu_triage.core.alike import likeness
 from gpu_triage.core.causes import Cause
@@ -62,7 +62,7 @@ class Reconciler:
         self._engine = Engine(inventory)
         self._agenda = Agenda()
         """When a word is looked at again because time has passed, by the clock."""
-        self._unsaid = Unsaid()
+        self._unsaid = Groups()
         self._reviews = Reviews(clock(), TURN_SECONDS)
         self._verdicts = verdicts
         self._writer = writer
@@ -171,13 +171,13 @@ class Reconciler:
             like, together = self._unsaid.take()
             said = explain(self._engine.verdict(together[0]), now)
             for uid in together:
-                self._say(self._inventory.pods[uid], said, like)
+                self._reviews.said(uid, like, self._clock(), self._inventory.version)
+                self._say(self._inventory.pods[uid], said)
             if self._clock() >= ends:
                 break
 
-    def _say(self, pod: PodFacts, said: Message, like: Hashable) -> None:
+    def _say(self, pod: PodFacts, said: Message) -> None:
         self._verdicts.say(pod.uid, said)
-        self._reviews.said(pod.uid, like, self._clock(), self._inventory.version)
         self._publish(pod)
 
     def review(self) -> None:
@@ -202,15 +202,13 @@ class Reconciler:
         if pod is None or raw is None or standing is None:
             return
         like = likeness(pod, raw, self._inventory.picture)
+        self._reviews.said(uid, like, moment, self._inventory.version)
         if (standing.cause, standing.detail) != (raw.cause, raw.detail):
-            self._reviews.said(uid, like, moment, self._inventory.version)  # it settles
-            return
+            return  # it settles
         if like not in told:
             told[like] = explain(self._engine.verdict(uid), self._now())
         if told[like] != standing.said:
-            self._say(pod, told[like], like)
-        else:
-            self._reviews.said(uid, like, moment, self._inventory.version)
+            self._say(pod, told[like])
 
     def _publish(self, pod: PodFacts) -> None:
         if not pod.node and (pod.ended or pod.terminating):

@@ -1,9 +1,9 @@
-"""Whose words wait for their message: in the order in which they came to, and all who are alike."""
+"""Pods whose messages are to be worked out: in the order in which they came, with all alike."""
 
 from collections.abc import Hashable
 
 
-class Unsaid:
+class Groups:
     """Pods by uid, those that are to be told the same together."""
 
     def __init__(self) -> None:
