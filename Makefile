@@ -57,7 +57,7 @@ cluster: $(READY) ## a real control plane until Ctrl-C (PROVIDER=kind: in Docker
 demo: $(READY) ## see it work: from files at once, then on a real control plane (ONCE=1: ends by itself; IN_CLUSTER=1: installed by Helm)
 	$(BIN)/python -m examples.$(if $(IN_CLUSTER),in_cluster,demo) $(if $(ONCE),--once)
 
-bench: $(READY) ## what it costs at 5,000 nodes and 150,000 pods, on a stand-in API server: 12 min (STOCK=1: stock kopf too, 25 more)
+bench: $(READY) ## what it costs at 5,000 nodes and 150,000 pods, on a stand-in API server: minutes (STOCK=1: stock kopf too, 20 in all)
 	$(BIN)/python -m bench.load --growth $(if $(STOCK),--no-lean --stock --within 420)
 	$(BIN)/python -m bench.command
 	$(BIN)/python -m bench.engine
