@@ -8,9 +8,10 @@ from gpu_triage.core.causes import Cause
 from gpu_triage.core.fit import Step, step
 from tests.agreement import breakages, text
 from tests.agreement.clusters import cluster
+from tests.agreement.judge import judge
 from tests.agreement.mutating import Breakage, broken
 from tests.agreement.narrowing import Variant, conflicts, hidden, named_only, narrow
-from tests.agreement.record import Record
+from tests.agreement.record import Asked, Measure, Record
 from tests.agreement.shrinking import Case, shrink
 from tests.agreement.sides import Codes, Sides
 from tests.agreement.versions import Difference, Version
@@ -229,6 +230,28 @@ def test_a_scheduler_that_starts_anew_forgets_gated_nominations_up_to_1_36():
     assert step(codes.ours["gpu-a"]) is Step.FREE
     assert step(codes.theirs["gpu-a"]) is Step.FITS
     assert codes.decisive(codes.ours) == {Difference.GATED_NOMINATION: 1}
+
+
+OVER = (
+    'running "DynamicResources" filter plugin: claim default/<extended-resources>, request '
+    "container-0-request-0: adding 33 devices exceeds the claim limit of 32, with 0 already "
+    "accounted for"
+)
+NO_CLAIM = "0/1 nodes are available: 1 cannot allocate all claims."
+
+
+@pytest.mark.parametrize(
+    ("devices", "said", "agrees"),
+    [(33, OVER, True), (33, NO_CLAIM, False), (32, NO_CLAIM, True), (32, OVER, False)],
+)
+def test_more_devices_than_a_claim_may_have_are_an_error_of_the_scheduler(devices, said, agrees):
+    bare = node(gpus=None)
+    bare["status"]["allocatable"] = {"pods": "10"}
+    served = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}
+    asks = pod("asks", devices)
+    record = Record("v1.37.2", restarted=False, nodes=[bare], classes=[served])
+    record.asked = [Asked(Measure.BOUND, "all", asks, said, stored=asks)]
+    assert (judge(record).disagreements == []) is agrees
 
 
 def test_shrinking_leaves_what_the_disagreement_needs():
